@@ -1,0 +1,98 @@
+"""The check that ships: prediction against measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from varprop.estimates import Estimate, z_score
+from varprop.moments import ATTRIBUTES
+from varprop.predict import predict
+from varprop.simulate import measure
+from varprop.spec import TransformerSpec
+
+LIMIT = 5.0
+
+
+class Row(NamedTuple):
+    """One attribute of one stage, predicted and measured; ``z`` is None where no prediction exists."""
+
+    stage: str
+    attribute: str
+    predicted: float | None
+    measured: Estimate
+    z: float | None
+
+    @property
+    def judged(self) -> bool:
+        """Second-order attributes decide; kurtosis is shown only, its standard error is optimistic."""
+        return self.z is not None and self.attribute != "excess_kurtosis"
+
+
+class Check:
+    """Rows of predicted, measured, standard error and z; ``passed`` if every judged abs(z) is at most 5."""
+
+    def __init__(self, spec: TransformerSpec, rows: list[Row], replicates: int, seed: int) -> None:
+        self.spec, self.rows, self.replicates, self.seed = spec, rows, replicates, seed
+
+    @property
+    def passed(self) -> bool:
+        """Whether prediction and measurement agree."""
+        return all(abs(row.z) <= LIMIT for row in self.rows if row.judged and row.z is not None)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON-ready data."""
+        rows = [
+            {
+                "stage": row.stage,
+                "attribute": row.attribute,
+                "predicted": row.predicted,
+                "measured": row.measured.value,
+                "stderr": row.measured.stderr,
+                "z": row.z,
+                "judged": row.judged,
+            }
+            for row in self.rows
+        ]
+        head = {"spec": self.spec.to_dict(), "replicates": self.replicates, "seed": self.seed}
+        return head | {"passed": self.passed, "rows": rows}
+
+    def __str__(self) -> str:
+        from varprop.report.tables import check_table
+
+        return check_table(self)
+
+    def __repr__(self) -> str:
+        return f"<Check of {self.spec!r}: {'passed' if self.passed else 'failed'}>"
+
+
+def check(
+    spec: TransformerSpec | None = None,
+    /,
+    *,
+    replicates: int = 2000,
+    seed: int = 0,
+    progress: bool | None = None,
+    workers: int = 1,
+    **fields: Any,
+) -> Check:
+    """Compare ``predict`` with ``measure`` on one specification; takes what ``measure`` takes.
+
+    Raises:
+        ValueError, TypeError: as ``predict`` and ``measure`` do, before any work is done.
+    """
+    prediction = predict(spec, **fields)
+    measured = measure(prediction.spec, replicates=replicates, seed=seed, progress=progress, workers=workers)
+    rows = []
+    for stage, moments in measured.items():
+        for attribute in ATTRIBUTES:
+            estimate = getattr(moments, attribute)
+            if estimate is None:
+                continue
+            predicted = getattr(prediction[stage], attribute)
+            z = None if predicted is None else z_score(predicted, estimate, moments.magnitude(attribute))
+            rows.append(Row(stage, attribute, predicted, estimate, z))
+    return Check(prediction.spec, rows, replicates, seed)

@@ -1,0 +1,122 @@
+"""What a measurement hands out: estimates per stage and attribute.
+
+m = varprop.measure(d_model=64, n_heads=4)
+m["logits"].variance          # Estimate(value=1.72, stderr=0.013)
+m.logits.row_variance.value   # attribute access does the same
+print(m)                      # an aligned table, digits matched to the standard errors
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from varprop.estimates import Estimate
+from varprop.spec import TransformerSpec
+from varprop.validation import Immutable
+
+TABLE_COLUMNS = (
+    "mean",
+    "variance",
+    "ensemble_variance",
+    "row_variance",
+    "cross_position_moment",
+    "excess_kurtosis",
+)
+
+
+@dataclass(frozen=True)
+class MeasuredMoments:
+    """The measured attributes of one stage; None where an attribute does not apply."""
+
+    mean: Estimate
+    variance: Estimate
+    second_moment: Estimate
+    std: Estimate
+    ensemble_variance: Estimate
+    excess_kurtosis: Estimate | None = None
+    cross_position_moment: Estimate | None = None
+    row_variance: Estimate | None = None
+
+    def magnitude(self, attribute: str) -> float:
+        """The size of the terms that cancel in `attribute`, the third argument of `z_score`."""
+        if attribute == "excess_kurtosis":
+            return 3.0
+        square = self.second_moment.value
+        return math.sqrt(square) if attribute in ("mean", "std") else square
+
+    def to_dict(self) -> dict[str, dict[str, float | None] | None]:
+        """Plain data; a standard error that could not be estimated is None."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+class Measurement(Immutable, Mapping[str, MeasuredMoments]):
+    """An immutable mapping of stage name to `MeasuredMoments`, with attribute access."""
+
+    __slots__ = ("_stages", "replicates", "seed", "spec")
+
+    _stages: dict[str, MeasuredMoments]
+    spec: TransformerSpec
+    replicates: int
+    seed: int
+
+    def __init__(
+        self,
+        spec: TransformerSpec,
+        stages: Mapping[str, MeasuredMoments],
+        replicates: int,
+        seed: int,
+    ) -> None:
+        self._set(spec=spec, _stages=dict(stages), replicates=replicates, seed=seed)
+
+    def __getitem__(self, stage: str) -> MeasuredMoments:
+        return self._stages[stage]
+
+    def __getattr__(self, name: str) -> Any:
+        # Private names must fail at once: copy and pickle ask for them before __init__ has run.
+        if not name.startswith("_"):
+            if name in self._stages:
+                return self._stages[name]
+            raise AttributeError(f"no stage {name!r} here; stages: {', '.join(self._stages)}")
+        raise AttributeError(name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Measurement, (self.spec, self._stages, self.replicates, self.seed)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stages)
+
+    def __len__(self) -> int:
+        return len(self._stages)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._stages]
+
+    def __repr__(self) -> str:
+        drawn = f"{self.replicates} replicates, seed {self.seed}"
+        return f"<Measurement of {len(self)} stages, {drawn}>"
+
+    def __str__(self) -> str:
+        rows: list[tuple[str, ...]] = [("stage", *TABLE_COLUMNS)]
+        for stage, moments in self.items():
+            cells = (getattr(moments, column) for column in TABLE_COLUMNS)
+            rows.append((stage, *("-" if cell is None else str(cell) for cell in cells)))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+        return "\n".join((*lines, f"{self.replicates} replicates, seed {self.seed}"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON-ready data: spec, replicates, seed, and every stage's estimates."""
+        return {
+            "spec": self.spec.to_dict(),
+            "replicates": self.replicates,
+            "seed": self.seed,
+            "stages": {stage: moments.to_dict() for stage, moments in self.items()},
+        }
+
+
+def _plain(estimate: Estimate | None) -> dict[str, float | None] | None:
+    if estimate is None:
+        return None
+    stderr = estimate.stderr if math.isfinite(estimate.stderr) else None
+    return {"value": estimate.value, "stderr": stderr}

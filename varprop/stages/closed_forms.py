@@ -1,0 +1,3 @@
+"""Closed forms written by ``varprop derive``; do not edit."""
+
+FORMS = {}

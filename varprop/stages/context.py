@@ -1,0 +1,207 @@
+"""A specification as the source of everything a closed form needs: structure, scalars, averages.
+
+The same code serves numbers (floats and arrays) and formulas (SymPy); only the kind of number differs.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from varprop.distributions import Distribution
+from varprop.encodings import Encoding, place_average
+from varprop.encodings.trigonometric import wave_sum
+from varprop.expressions import NUMERIC, Functions
+from varprop.norms import LayerNorm
+from varprop.positions import Learned, Rotary, Sinusoidal
+from varprop.spec import TransformerSpec
+
+from .derivation import Parts, closed_form
+from .place_polynomials import PlacePolynomial, exchanged
+from .rows import Rows, classify, is_zero
+from .stage import Definition, Stage, narrowed
+from .structure import ABSENT, IDENTITY, Structure
+
+
+class Context:
+    """What the stages of one specification share."""
+
+    def __init__(self, spec: TransformerSpec, functions: Functions = NUMERIC) -> None:
+        self.spec, self.functions = spec, functions
+        self.sizes = spec.sizes(functions)
+        self._rows: dict[str, Rows] = {}
+        self._structures: dict[str, Structure] = {}
+
+    def value(self, field: str) -> Any:
+        """A number of the spec, or its expression."""
+        return self.spec.value(field, self.functions)
+
+    def distribution(self, field: str) -> Distribution:
+        """What a field draws."""
+        return self.spec.distribution(field, self.functions)
+
+    def rows(self, kind: str) -> Rows:
+        """The random part of the rows that a stage reads, before any norm."""
+        kind = "input" if kind in ("stream", "normed") else kind
+        if kind not in self._rows:
+            self._rows[kind] = self._compose(kind)
+        return self._rows[kind]
+
+    def _compose(self, kind: str) -> Rows:
+        own, token, common = [], [], []
+        if kind != "position":
+            cumulant = self.distribution("embedding").cumulant
+            scale = 1 if kind == "table" else self.value("embedding_scale")
+            token.append(cumulant if kind == "table" else lambda order: scale**order * cumulant(order))
+        if kind in ("position", "input") and isinstance(self.spec.position, Learned):
+            own.append(self.distribution("position").cumulant)
+        if kind == "input" and self.spec.segment is not None:
+            common.append(self.distribution("segment").cumulant)
+        return Rows(own, token, common, self.value("dropout") if kind == "input" else 0)
+
+    def structure(self, kind: str) -> Structure:
+        """The shape of the closed forms of stages that read these rows."""
+        if kind not in self._structures:
+            self._structures[kind] = self._structure(kind)
+        return self._structures[kind]
+
+    def _structure(self, kind: str) -> Structure:
+        spec = self.spec
+        normed = kind == "normed" or (kind == "stream" and spec.norm is not None)
+        position = ABSENT
+        if isinstance(spec.position, Sinusoidal) and kind not in ("table", "scaled"):
+            position = "sinusoidal"
+        elif isinstance(spec.position, Rotary):
+            position = "rotary"
+        return Structure(
+            own=ABSENT if normed else self.rows(kind).kind(),
+            position=position,
+            mask=position == "sinusoidal" and kind != "position" and not is_zero(spec.dropout),
+            normed=normed,
+            query=self._projection_kind("query"),
+            key=self._projection_kind("query" if spec.shared_qk else "key"),
+            query_bias=self._bias_kind("query_bias"),
+            key_bias=self._bias_kind("query_bias" if spec.shared_qk else "key_bias"),
+            shared=spec.shared_qk,
+        )
+
+    def _projection_kind(self, field: str) -> str:
+        if getattr(self.spec, field) == IDENTITY:
+            return IDENTITY
+        return classify([self.distribution(field).cumulant])
+
+    def _bias_kind(self, field: str) -> str:
+        cumulant = self.distribution(field).cumulant
+        vanishes = all(is_zero(cumulant(order)) for order in (1, 2))
+        return ABSENT if vanishes else classify([cumulant])
+
+    def polynomial(self, stage: Stage, what: str, tokens: str) -> PlacePolynomial:
+        """A closed form of a stage with its scalars put in; ``tokens`` tells which rows share a token."""
+        rows = self.rows(stage.rows)
+        cross = rows.shared_kind(len(set(tokens)) < len(tokens)) if len(tokens) > 1 else ABSENT
+        form = closed_form(stage.definition, narrowed(self.structure(stage.rows), stage.definition, cross), what)
+        return PlacePolynomial(form(lambda name: self._scalar(name, rows, tokens)))
+
+    def _scalar(self, name: str, rows: Rows, tokens: str) -> Any:
+        if name in self.sizes:
+            return self.sizes[name]
+        head, _, tail = name.partition("_")
+        if head == "x":
+            return rows.cumulant(name, tokens)
+        what, _, order = tail.rpartition("_")
+        return self.distribution(f"{head}_bias" if what == "bias" else head).cumulant(int(order))
+
+    @cached_property
+    def encodings(self) -> Any:
+        """The fixed encoding, or an array of them where sizes are arrays; None if there is none."""
+        position = self.spec.position
+        if isinstance(position, Sinusoidal):
+            width = self.spec.d_model
+            return _broadcast_encoding("sinusoidal", width, width, position.base)
+        if isinstance(position, Rotary):
+            width = self.spec.d_head
+            return _broadcast_encoding("rotary", width, position.channels(width), position.base)
+        return None
+
+    def average(self, parts: Parts) -> Any:
+        """The mean of a product of contractions over distinct positions (and channels)."""
+        normed, fixed = split_normed(parts)
+        factor = self.normed_value(normed, averaged=True)
+        if factor is None or not fixed:
+            return factor
+        mean = self._encoding_average(exchanged(fixed))
+        return None if mean is None else factor * mean
+
+    def _encoding_average(self, parts: Parts) -> Any:
+        if self.functions.symbolic:
+            from .symbolic import place_mean
+
+            return place_mean(self, parts)
+        lengths = self.spec.seq_len
+        if isinstance(self.encodings, Encoding) and isinstance(lengths, int):
+            return place_average(self.encodings, parts, lengths)
+        return _each(lambda encoding, n: place_average(encoding, parts, int(n)), self.encodings, lengths)
+
+    def normed_value(self, parts: Parts, averaged: bool) -> Any:
+        """What is known of a product of power sums of a normed row y: sum y^2 = d_model, LayerNorm's sum y = 0.
+
+        An entry's own mean is 0 after LayerNorm if the channels are exchangeable, and in the average over
+        channels in any case; its mean square is 1 likewise.  None if the product is not known.
+        """
+        if not parts:
+            return 1
+        layernorm = isinstance(self.spec.norm, LayerNorm)
+        exchangeable = averaged or not isinstance(self.spec.position, Sinusoidal)
+        entries = [name for part in parts for name, indices in part if indices[0] < 0]
+        closed = [[name for name, _ in part] for part in parts if part[0][1][0] >= 0]
+        if layernorm and any(len(names) == 1 for names in closed):
+            return 0
+        if any(len(names) != 2 or names[0] != names[1] for names in closed):
+            return None
+        value = self.sizes["d_model"] ** len(closed)
+        if not entries:
+            return value
+        if len(entries) == 1 and layernorm and exchangeable:
+            return 0
+        return value if len(entries) == 2 and entries[0] == entries[1] and exchangeable else None
+
+    def known(self, polynomial: PlacePolynomial) -> PlacePolynomial | None:
+        """Put in what is known of a normed row at a place; None if something is not."""
+        result = PlacePolynomial()
+        for parts, coefficient in polynomial.items():
+            normed, fixed = split_normed(parts)
+            factor = self.normed_value(normed, averaged=False)
+            if factor is None and not is_zero(coefficient):
+                return None
+            if factor is not None:
+                result = result + PlacePolynomial({fixed: coefficient * factor})
+        return result
+
+    def at(self, parts: Parts, place: dict[str, int], channel: int | None) -> Any:
+        """The value of a product of contractions at one place."""
+        value = 1.0
+        for part in parts:
+            value *= wave_sum(self.encodings, part, channel).at(place)
+        return value
+
+
+def split_normed(parts: Parts) -> tuple[Parts, Parts]:
+    """Separate contractions of normed rows y from those of fixed encodings."""
+    normed = tuple(part for part in parts if part[0][0].startswith("y_"))
+    return normed, tuple(part for part in parts if not part[0][0].startswith("y_"))
+
+
+def _broadcast_encoding(kind: str, width: Any, turning: Any, base: Any) -> Any:
+    def make(w: Any, t: Any, b: Any) -> Encoding:
+        return Encoding(kind, int(w), int(t), float(b))
+
+    if all(np.ndim(value) == 0 for value in (width, turning, base)):
+        return make(width, turning, base)
+    return np.frompyfunc(make, 3, 1)(width, turning, base)
+
+
+def _each(function: Any, encodings: Any, lengths: Any) -> Any:
+    """Elementwise, None as nan."""
+    return np.frompyfunc(function, 2, 1)(encodings, lengths).astype(float)

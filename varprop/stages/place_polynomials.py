@@ -1,0 +1,88 @@
+"""Polynomials in contractions of the fixed encodings, with numbers for coefficients, and their averages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import permutations, product
+from typing import Any
+
+from .derivation import Parts
+
+Average = Callable[[Parts], Any]
+
+
+class PlacePolynomial(dict[Parts, Any]):
+    """What a closed form becomes when its scalars have values: a function of the place."""
+
+    def __add__(self, other: PlacePolynomial) -> PlacePolynomial:
+        result = PlacePolynomial(self)
+        for parts, coefficient in other.items():
+            result[parts] = result[parts] + coefficient if parts in result else coefficient
+        return result
+
+    def __mul__(self, other: PlacePolynomial) -> PlacePolynomial:
+        result = PlacePolynomial()
+        for (left, a), (right, b) in product(self.items(), other.items()):
+            result = result + PlacePolynomial({tuple(sorted(left + right)): a * b})
+        return result
+
+    def scaled(self, factor: Any) -> PlacePolynomial:
+        """Multiply every coefficient."""
+        return PlacePolynomial({parts: factor * coefficient for parts, coefficient in self.items()})
+
+    def __sub__(self, other: PlacePolynomial) -> PlacePolynomial:
+        return self + other.scaled(-1)
+
+    def constant(self) -> Any:
+        """The part that is the same at every place."""
+        return self.get((), 0)
+
+    def moving(self) -> PlacePolynomial:
+        """The part that depends on the place."""
+        return PlacePolynomial({parts: coefficient for parts, coefficient in self.items() if parts})
+
+    def averaged(self, average: Average) -> Any:
+        """The mean over places, or None where an average that is needed is not known."""
+        total: Any = self.constant()
+        for parts, coefficient in self.moving().items():
+            if _is_structural_zero(coefficient):
+                continue
+            mean = average(parts)
+            if mean is None:
+                return None
+            total = total + coefficient * mean
+        return total
+
+    def variance(self, average: Average) -> Any:
+        """The variance over places: what is the same everywhere does not enter, so nothing cancels."""
+        moving = self.moving()
+        square = (moving * moving).averaged(average)
+        mean = moving.averaged(average)
+        return None if square is None or mean is None else square - mean * mean
+
+    def relabelled(self, names: dict[str, str]) -> PlacePolynomial:
+        """The same function of other positions: replace labels such as s by r."""
+        return PlacePolynomial({rename(parts, names): coefficient for parts, coefficient in self.items()})
+
+
+def rename(parts: Parts, names: dict[str, str]) -> Parts:
+    """Replace the labels of positions in a product of contractions."""
+    table = str.maketrans(names)
+
+    def renamed(name: str) -> str:
+        kind, _, labels = name.partition("_")
+        return f"{kind}_{labels.translate(table)}"
+
+    return tuple(sorted(tuple(sorted((renamed(n), indices) for n, indices in part)) for part in parts))
+
+
+@lru_cache(maxsize=8192)
+def exchanged(parts: Parts) -> Parts:
+    """One representative of all products that differ by the names of their positions: they average alike."""
+    labels = sorted({label for part in parts for name, _ in part for label in name.partition("_")[2]})
+    return min(rename(parts, dict(zip(labels, order, strict=True))) for order in permutations("tsr", len(labels)))
+
+
+def _is_structural_zero(value: Any) -> bool:
+    return isinstance(value, int | float) and value == 0
