@@ -155,6 +155,11 @@ def test_canonical_text_ignores_spacing_and_spelling_of_numbers():
     assert parse("d_model/n_heads", "f").names == {"d_model", "n_heads"}
 
 
+def test_a_value_that_is_missing_is_named():
+    with pytest.raises(ValueError, match="logit_scale depends on d_head, n_heads"):
+        parse("n_heads/d_head", "logit_scale").evaluate({"d_head": 2})
+
+
 def test_decimals_are_exact_fractions_in_sympy():
     assert parse("0.02", "f").evaluate({}, SYMBOLIC) == sympy.Rational(1, 50)
     assert parse("1e-5*d_model", "f").evaluate(SYMBOLS, SYMBOLIC) == SYMBOLS["d_model"] / 100000

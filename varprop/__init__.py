@@ -5,6 +5,9 @@
 1.5
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from varprop.initializers import (
     constant,
     kaiming_normal,
@@ -22,18 +25,40 @@ from varprop.positions import Learned, Rotary, Sinusoidal
 from varprop.predict import Prediction, predict
 from varprop.spec import TransformerSpec
 
+if TYPE_CHECKING:
+    from varprop.agreement import Check, check
+    from varprop.estimates import Estimate
+    from varprop.measurement import MeasuredMoments, Measurement
+    from varprop.simulate import measure
+
+_SIMULATED = {
+    "Check": "varprop.agreement",
+    "Estimate": "varprop.estimates",
+    "MeasuredMoments": "varprop.measurement",
+    "Measurement": "varprop.measurement",
+    "check": "varprop.agreement",
+    "measure": "varprop.simulate",
+}
+"""Names that are imported when they are first used: a prediction needs no simulator."""
+
 __all__ = [
+    "Check",
+    "Estimate",
     "LayerNorm",
     "Learned",
+    "MeasuredMoments",
+    "Measurement",
     "Prediction",
     "RMSNorm",
     "Rotary",
     "Sinusoidal",
     "TransformerSpec",
+    "check",
     "constant",
     "kaiming_normal",
     "kaiming_uniform",
     "lecun_normal",
+    "measure",
     "normal",
     "predict",
     "truncated_normal",
@@ -42,3 +67,15 @@ __all__ = [
     "xavier_uniform",
     "zeros",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _SIMULATED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_SIMULATED[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SIMULATED})

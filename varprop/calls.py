@@ -34,7 +34,7 @@ def split_call(text: str) -> tuple[str, list[str], dict[str, str]]:
     for argument in _split(match[2] or "", text):
         keyword = _KEYWORD.fullmatch(argument)
         if keyword is None and keywords:
-            raise ValueError(f"{shorten(argument)} follows a named argument: name it too")
+            raise ValueError(f"{shorten(argument.strip())} follows a named argument: name it too")
         if keyword is None:
             positional.append(argument.strip())
         elif keyword[1] in keywords:
@@ -117,7 +117,7 @@ class Reader(Generic[N]):
                 keywords = {key: item for key, item in value.items() if key != "name"}
                 return self._make(value["name"], [], keywords, words)
         names = ", ".join((*words, *self.signatures))
-        raise TypeError(refusal(field, f"the {self.noun}, by name ({names})", value))
+        raise TypeError(refusal(field, f"one of {names}, as text or object", value))
 
     def _read_text(self, text: str, words: tuple[str, ...]) -> N | str:
         word = text.strip() if len(text) <= LONGEST else text

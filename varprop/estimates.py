@@ -49,17 +49,40 @@ def z_score(predicted: float, estimate: Estimate, magnitude: float = 0.0) -> flo
 def format_estimate(estimate: Estimate) -> str:
     """`value ± stderr`, the standard error to two significant figures, the value to match."""
     value, stderr = estimate
-    if not max(ROUNDING * abs(value), 1e-300) < stderr < math.inf:
-        return f"{value:.10g} ± {stderr:.2g}"
+    common = notation(stderr, value)
+    if common is None:
+        return f"{write(value, None)} ± {stderr:.2g}"
+    decimals, power = common
+    if not power:
+        return f"{write(value, common)} ± {write(stderr, common)}"
+    both = (write(number / 10.0**power, (decimals, 0)) for number in estimate)
+    return f"({' ± '.join(both)})e{power:+03d}"
+
+
+def notation(stderr: float, *values: float) -> tuple[int, int] | None:
+    """Return decimals and the power of ten that show `stderr` to two figures, `values` to match.
+
+    None if the standard error says nothing about the values: it is 0, infinite or of rounding.
+    """
+    largest = max(map(abs, values))
+    if not max(ROUNDING * largest, 1e-300) < stderr < math.inf:
+        return None
     # Exponents after rounding: a standard error of 0.0996 is printed as 0.10.
-    last = _exponent(stderr, 1) - 1
-    first = max(_exponent(value, 1), last + 1) if value else last + 1
+    last = _exponent(stderr) - 1
+    first = max(_exponent(largest), last + 1) if largest else last + 1
     if first < 6 and (last > -7 or first > -3):
-        digits = max(-last, 0)
-        return f"{value:.{digits}f} ± {stderr:.{digits}f}"
-    digits, unit = first - last, 10.0**first
-    return f"({value / unit:.{digits}f} ± {stderr / unit:.{digits}f})e{first:+03d}"
+        return max(-last, 0), 0
+    return first - last, first
 
 
-def _exponent(number: float, digits: int) -> int:
-    return int(f"{number:.{digits}e}".partition("e")[2])
+def write(number: float, common: tuple[int, int] | None) -> str:
+    """Write a number in a `notation`; to ten significant figures if there is none."""
+    if common is None:
+        return f"{number:z.10g}"
+    decimals, power = common
+    exponent = f"e{power:+03d}" if power else ""
+    return f"{number / 10.0**power:z.{decimals}f}{exponent}"
+
+
+def _exponent(number: float) -> int:
+    return int(f"{number:.1e}".partition("e")[2])

@@ -63,10 +63,13 @@ class Expression(Immutable):
         """Return the value where the fields are `values`: a float, an array or a SymPy expression.
 
         Raises:
-            ValueError: The result, or anything on the way to it, is not a finite real number.
+            ValueError: The result, or anything on the way to it, is not a finite real number; or
+                a field that it uses has no value.
         """
         if len(self.program) == 1 and type(self.program[0]) is float:
             return functions.result(functions.number(self.program[0]))
+        if not self.names <= values.keys():
+            raise ValueError(f"{self.field} depends on {', '.join(sorted(self.names))}")
         try:
             with functions.guard():
                 return functions.result(self._run(values, functions))

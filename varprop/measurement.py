@@ -97,13 +97,15 @@ class Measurement(Immutable, Mapping[str, MeasuredMoments]):
         return f"<Measurement of {len(self)} stages, {drawn}>"
 
     def __str__(self) -> str:
+        from varprop.report.text import UNKNOWN, aligned, title
+
         rows: list[tuple[str, ...]] = [("stage", *TABLE_COLUMNS)]
         for stage, moments in self.items():
             cells = (getattr(moments, column) for column in TABLE_COLUMNS)
-            rows.append((stage, *("-" if cell is None else str(cell) for cell in cells)))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-        return "\n".join((*lines, f"{self.replicates} replicates, seed {self.seed}"))
+            rows.append((stage, *(UNKNOWN if cell is None else str(cell) for cell in cells)))
+        body = aligned(rows, labels=1, headings=1)
+        drawn = f"{self.replicates} replicates, seed {self.seed}"
+        return "\n".join((title("Measurement", self.spec), "", *body, "", drawn))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON-ready data: spec, replicates, seed, and every stage's estimates."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from functools import cached_property, wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,30 @@ ATTRIBUTES = (
 )
 
 
+CERTAIN = 1
+
+
+def attribute(compute: Callable[[Moments], Any]) -> cached_property[Any]:
+    """A lazily computed attribute whose overflow is an error with a name, not an infinity.
+
+    Raises (when read):
+        ValueError: if a number leaves the range of double precision.
+    """
+
+    @wraps(compute)
+    def read(moments: Moments) -> Any:
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            try:
+                return compute(moments)
+            except (OverflowError, FloatingPointError, ZeroDivisionError):
+                raise ValueError(
+                    f"{moments.stage.name}.{compute.__name__}: exceeds double precision with this "
+                    "spec; accepted: scales, means and standard deviations nearer to 1"
+                ) from None
+
+    return cached_property(read)
+
+
 class PlaceMoments(NamedTuple):
     """One place of a stage: mean, variance over draws, mean square; None where not known."""
 
@@ -36,9 +61,10 @@ class Moments:
     """What is known of one stage; each attribute is computed when it is first read.
 
     With k_n the cumulants over draws at one place and <.> the average over places:
-    mean = <k_1>, ensemble_variance = <k_2>, variance = <k_2> + <k_1^2> - <k_1>^2, and the fourth central
-    moment behind excess_kurtosis is <k_4 + 3 k_2^2 + 4 k_3 e + 6 k_2 e^2 + e^4> with e = k_1 - <k_1>.
-    Values are floats, arrays where fields are arrays (nan where nothing is known), or None.
+    mean = <k_1>, ensemble_variance = <k_2>, variance = <k_2> + <k_1^2> - <k_1>^2, and the fourth
+    central moment behind excess_kurtosis is <k_4 + 3 k_2^2 + 4 k_3 e + 6 k_2 e^2 + e^4> with e =
+    k_1 - <k_1>. Values are floats, arrays where fields are arrays (nan where nothing is known), or
+    None.
     """
 
     method = "exact"
@@ -46,15 +72,16 @@ class Moments:
     def __init__(self, stage: Stage, context: Context) -> None:
         self.stage, self._context = stage, context
         self._factor = 1 if stage.factor is None else context.value(stage.factor)
+        self._polynomials: dict[tuple[str, str], PlacePolynomial] = {}
 
-    @cached_property
+    @attribute
     def mean(self) -> Any:
         """Average over draws, positions, channels."""
         if self._normed:
             return self._finished(self._raw(1))
         return self._finished(self._mixed(1).averaged(self._context.average))
 
-    @cached_property
+    @attribute
     def ensemble_variance(self) -> Any:
         """Variance over draws at one fixed place, averaged over places."""
         if self._normed:
@@ -64,12 +91,12 @@ class Moments:
             return self._finished(None if variance is None or spread is None else variance - spread)
         return self._finished(self._ensemble_variance)
 
-    @cached_property
+    @attribute
     def variance(self) -> Any:
         """Variance over draws, positions and channels together."""
         return self._finished(self._pooled_variance)
 
-    @cached_property
+    @attribute
     def second_moment(self) -> Any:
         """Mean square: variance + mean^2."""
         if self._normed:
@@ -78,31 +105,35 @@ class Moments:
         variance = self._pooled_variance
         return self._finished(None if mean is None or variance is None else variance + mean * mean)
 
-    @cached_property
+    @attribute
     def std(self) -> Any:
         """Square root of the variance."""
         variance = self._pooled_variance
         return self._finished(None if variance is None else self._context.functions.sqrt(variance))
 
-    @cached_property
+    @attribute
     def excess_kurtosis(self) -> Any:
         """Of the pooled distribution; None where the variance is 0."""
         variance, fourth = self._pooled_variance, self._fourth_central_moment
         if variance is None or fourth is None or is_zero(variance):
             return None
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self._finished(fourth / variance**2 - 3)
+        if isinstance(variance, np.ndarray):
+            variance = np.where(variance == 0, np.nan, variance)
+        return self._finished(fourth / variance**2 - 3)
 
-    @cached_property
+    @attribute
     def cross_position_moment(self) -> Any:
         """Mean over positions t != s and channels c of E[x_tc x_sc]; vectors only."""
         if not self.stage.is_vector:
             return None
         return self._finished(self._pair_average("cross"), positions=2)
 
-    @cached_property
+    @attribute
     def row_variance(self) -> Any:
-        """Mean over rows i of E[l_ij^2] - E[l_ij l_ij'] over distinct i, j, j'; scores and logits only."""
+        """Mean over rows i of E[l_ij^2] - E[l_ij l_ij'] over distinct i, j, j';
+
+        scores and logits only.
+        """
         if not self.stage.is_pair:
             return None
         if self._normed:
@@ -112,12 +143,17 @@ class Moments:
             value = self._row_variance
         return self._finished(value, positions=3)
 
-    @cached_property
+    @attribute
     def shares(self) -> Any:
-        """The input's second moment split over embedding, position and segment; cross terms are halved."""
+        """The input's second moment split over embedding, position and segment;
+
+        cross terms are halved.
+        """
         return None if self.stage.name != "input" else input_shares(self._context)
 
-    def at(self, place: dict[str, int], channel: int | None, same_token: bool | None) -> PlaceMoments:
+    def at(
+        self, place: dict[str, int], channel: int | None, same_token: bool | None
+    ) -> PlaceMoments:
         """Mean, variance over draws and mean square at one place."""
 
         def here(polynomial: PlacePolynomial | None) -> Any:
@@ -127,7 +163,9 @@ class Moments:
 
         weights = self._patterns(same_token)
         if self._normed:
-            first, second = (self._context.known(self._polynomial(f"moment {n}", n)) for n in (1, 2))
+            first, second = (
+                self._context.known(self._polynomial(f"moment {n}", n)) for n in (1, 2)
+            )
             mean, square = here(first), here(second)
             variance = None if mean is None or square is None else square - mean**2
             return PlaceMoments(*map(self._finished, (mean, variance, square)))
@@ -135,7 +173,8 @@ class Moments:
         variances = [here(self._cumulant(2, tokens)) for _, tokens in weights]
         mean = sum(weight * m for (weight, _), m in zip(weights, means, strict=True))
         variance = sum(
-            weight * (v + (m - mean) ** 2) for (weight, _), v, m in zip(weights, variances, means, strict=True)
+            weight * (v + (m - mean) ** 2)
+            for (weight, _), v, m in zip(weights, variances, means, strict=True)
         )
         return PlaceMoments(*map(self._finished, (mean, variance, variance + mean**2)))
 
@@ -156,39 +195,56 @@ class Moments:
     def _patterns(self, same_token: bool | None = None) -> list[tuple[Any, str]]:
         """Which of the stage's positions share a token, with probabilities."""
         if not self.stage.is_pair:
-            return [(1, "0")]
-        return self._two_tokens() if same_token is None else [(1, "00" if same_token else "01")]
+            return [(CERTAIN, "0")]
+        return (
+            self._two_tokens() if same_token is None else [(CERTAIN, "00" if same_token else "01")]
+        )
 
     def _two_tokens(self) -> list[tuple[Any, str]]:
         repeat = self._context.value("token_repeat")
-        return [(1, "01")] if is_zero(repeat) else [(1 - repeat, "01"), (repeat, "00")]
+        return [(CERTAIN, "01")] if is_zero(repeat) else [(1 - repeat, "01"), (repeat, "00")]
 
     def _three_tokens(self) -> list[tuple[Any, str]]:
         repeat = self._context.value("token_repeat")
         if is_zero(repeat):
-            return [(1, "012")]
+            return [(CERTAIN, "012")]
         one_pair = [(repeat * (1 - repeat), tokens) for tokens in ("001", "010", "011")]
         return [((1 - repeat) * (1 - 2 * repeat), "012"), *one_pair, (repeat**2, "000")]
 
     def _polynomial(self, what: str, power: int, tokens: str | None = None) -> PlacePolynomial:
         tokens = tokens or ("01" if self.stage.is_pair else "0")
-        return self._context.polynomial(self.stage, what, tokens).scaled(self._factor**power)
+        if (what, tokens) not in self._polynomials:
+            found = self._context.polynomial(self.stage, what, tokens)
+            self._polynomials[what, tokens] = (
+                found if self.stage.factor is None else found.scaled(self._factor**power)
+            )
+        return self._polynomials[what, tokens]
 
     def _cumulant(self, order: int, tokens: str) -> PlacePolynomial:
         return self._polynomial(f"cumulant {order}", order, tokens)
 
     def _mixed(self, order: int) -> PlacePolynomial:
+        return self._sum(
+            (weight, self._cumulant(order, tokens)) for weight, tokens in self._patterns()
+        )
+
+    @staticmethod
+    def _sum(weighted: Iterable[tuple[Any, PlacePolynomial]]) -> PlacePolynomial:
         total = PlacePolynomial()
-        for weight, tokens in self._patterns():
-            total = total + self._cumulant(order, tokens).scaled(weight)
+        for weight, polynomial in weighted:
+            total = total + (polynomial if weight is CERTAIN else polynomial.scaled(weight))
         return total
 
     @cached_property
     def _ensemble_variance(self) -> Any:
-        total = self._mixed(2)
-        for weight, tokens in self._patterns():
-            departure = self._cumulant(1, tokens) - self._mixed(1)
-            total = total + (departure * departure).scaled(weight)
+        total, patterns = self._mixed(2), self._patterns()
+        if len(patterns) > 1:
+            departures = (
+                (weight, self._cumulant(1, tokens) - self._mixed(1)) for weight, tokens in patterns
+            )
+            total = total + self._sum(
+                (weight, departure * departure) for weight, departure in departures
+            )
         return total.averaged(self._context.average)
 
     @cached_property
@@ -216,14 +272,18 @@ class Moments:
             departure = k1 - mean + mean.moving() + PlacePolynomial({(): -moving})
             square = departure * departure
             total = total + (
-                k4 + (k2 * k2).scaled(3) + (k3 * departure).scaled(4) + (k2 * square).scaled(6) + square * square
+                k4
+                + (k2 * k2).scaled(3)
+                + (k3 * departure).scaled(4)
+                + (k2 * square).scaled(6)
+                + square * square
             ).scaled(weight)
         return total.averaged(self._context.average)
 
     def _pair_average(self, what: str) -> Any:
-        total = PlacePolynomial()
-        for weight, tokens in self._two_tokens():
-            total = total + self._polynomial(what, 2, tokens).scaled(weight)
+        total = self._sum(
+            (weight, self._polynomial(what, 2, tokens)) for weight, tokens in self._two_tokens()
+        )
         return total.averaged(self._context.average)
 
     @cached_property
@@ -251,15 +311,20 @@ class Moments:
         needed = max(positions, len(self.stage.definition.labels))
         if functions.symbolic or value is None:
             return value
+        if np.isinf(value).any():
+            raise OverflowError
         if not spec.shape:
             return None if spec.seq_len < needed else float(value)
         result = np.array(np.broadcast_to(value, spec.shape), dtype=float)
-        result[np.broadcast_to(spec.seq_len < needed, spec.shape) | ~np.isfinite(result)] = np.nan
+        result[np.broadcast_to(spec.seq_len < needed, spec.shape)] = np.nan
         return result
 
 
 def input_shares(context: Context) -> dict[str, Any]:
-    """What part of E[x^2] each summand of the input holds: (E[part^2] + E[part] E[others]) / E[x^2]."""
+    """What part of E[x^2] each summand of the input holds:
+
+    (E[part^2] + E[part] E[others]) / E[x^2].
+    """
     from varprop.stages import STAGES
 
     parts: dict[str, tuple[Any, Any]] = {}
@@ -276,8 +341,9 @@ def input_shares(context: Context) -> dict[str, Any]:
     total = sum(held.values())
     if is_zero(total):
         return dict.fromkeys(held)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return {name: value / total for name, value in held.items()}
+    if isinstance(total, np.ndarray):
+        total = np.where(total == 0, np.nan, total)
+    return {name: value / total for name, value in held.items()}
 
 
 def _renumbered(tokens: str) -> str:
@@ -286,7 +352,11 @@ def _renumbered(tokens: str) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return [None if v != v else v for v in value.ravel().tolist()] if value.ndim == 1 else _nested(value.tolist())
+        return (
+            [None if v != v else v for v in value.ravel().tolist()]
+            if value.ndim == 1
+            else _nested(value.tolist())
+        )
     return value
 
 

@@ -143,7 +143,7 @@ def _argument(value: Any, parameter: Parameter, label: str) -> Any:
         if not isinstance(flag, (bool, np.bool_)):
             raise TypeError(refusal(label, "True or False", value))
         return bool(flag)
-    if value is None and not parameter.required:
+    if value is None and parameter.default is None and not parameter.required:
         return None
     if parameter.kind is not float:
         return value

@@ -14,6 +14,7 @@ from varprop.moments import ATTRIBUTES, Moments, PlaceMoments
 from varprop.spec import TransformerSpec
 from varprop.stages import STAGES
 from varprop.stages.context import Context
+from varprop.validation import shorten
 
 
 class Prediction(Mapping[str, Moments]):
@@ -25,7 +26,9 @@ class Prediction(Mapping[str, Moments]):
 
     def __init__(self, spec: TransformerSpec) -> None:
         context = Context(spec)
-        stages = {name: Moments(stage, context) for name, stage in STAGES.items() if stage.present(spec)}
+        stages = {
+            name: Moments(stage, context) for name, stage in STAGES.items() if stage.present(spec)
+        }
         object.__setattr__(self, "_context", context)
         object.__setattr__(self, "_stages", stages)
 
@@ -35,11 +38,13 @@ class Prediction(Mapping[str, Moments]):
         return self._context.spec
 
     def formula(self, stage: str, attribute: str) -> Any:
-        """The attribute as a SymPy expression in the integer fields, which are symbols of their names.
+        """The attribute as a SymPy expression in the integer fields, which are symbols of their
+        names.
 
         Raises:
             KeyError: if the prediction has no such stage.
-            ValueError: if there is no such attribute, a number of the spec is an array, or nothing exact
+            ValueError: if there is no such attribute, a number of the spec is an array, or nothing
+            exact
                 is known.
         """
         from varprop.stages.symbolic import formula
@@ -58,12 +63,14 @@ class Prediction(Mapping[str, Moments]):
     ) -> PlaceMoments:
         """Mean, variance over draws and second moment at one place.
 
-        Vector stages take ``position`` and ``channel``; scores and logits ``i``, ``j`` and, optionally,
-        ``same_token`` (given that the two tokens are the same, or not); self_scores and self_logits ``i``.
+        Vector stages take ``position`` and ``channel``; scores and logits ``i``, ``j`` and,
+        optionally, ``same_token`` (given that the two tokens are the same, or not); self_scores
+        and self_logits ``i``.
 
         Raises:
             KeyError: if the prediction has no such stage.
-            ValueError: if the place does not fit the stage or lies outside the sequence or the channels.
+            ValueError: if the place does not fit the stage or lies outside the sequence or the
+            channels.
         """
         from varprop.stages.place import locate
 
@@ -77,14 +84,19 @@ class Prediction(Mapping[str, Moments]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON-ready data: the spec and every stage's attributes."""
-        return {"spec": self.spec.to_dict(), "stages": {name: m.to_dict() for name, m in self.items()}}
+        return {
+            "spec": self.spec.to_dict(),
+            "stages": {name: m.to_dict() for name, m in self.items()},
+        }
 
     def __getitem__(self, name: str) -> Moments:
         try:
             return self._stages[name]
         except KeyError:
             reason = "absent with this spec" if name in STAGES else "unknown"
-            raise KeyError(f"stage {str(name)[:40]!r} is {reason}; accepted: {', '.join(self._stages)}") from None
+            raise KeyError(
+                f"stage {str(name)[:40]!r} is {reason}; accepted: {', '.join(self._stages)}"
+            ) from None
 
     def __getattr__(self, name: str) -> Moments:
         if name.startswith("_"):
@@ -123,8 +135,9 @@ class Prediction(Mapping[str, Moments]):
 def predict(spec: TransformerSpec | None = None, /, **fields: Any) -> Prediction:
     """Predict every stage of a specification, exactly.
 
-    ``predict()`` is the 2017 base model, ``predict(d_model=256)`` changes a field, ``predict(spec, seq_len=64)``
-    a field of a spec; defaults that were left out are resolved again.  Any numeric field may be an array.
+    ``predict()`` is the 2017 base model, ``predict(d_model=256)`` changes a field, ``predict(spec,
+    seq_len=64)`` a field of a spec; defaults that were left out are resolved again.  Any numeric
+    field may be an array.
 
     Raises:
         ValueError, TypeError: one line that names the field, what came and what is accepted.
@@ -132,8 +145,8 @@ def predict(spec: TransformerSpec | None = None, /, **fields: Any) -> Prediction
     resolved = resolve(spec, fields)
     if resolved.norm is not None and _any_nonzero(resolved.norm.eps):
         raise ValueError(
-            f"norm: eps={resolved.norm.eps} cannot be predicted yet, because v/(v+eps) is not a polynomial of the "
-            "draws; accepted: eps=0, for example norm='layernorm(eps=0)'"
+            f"norm: eps={shorten(resolved.norm.eps)} cannot be predicted yet, because v/(v+eps) is "
+            "not a polynomial of the draws; accepted: eps=0, for example norm='layernorm(eps=0)'"
         )
     return Prediction(resolved)
 
@@ -150,10 +163,13 @@ def resolve(spec: TransformerSpec | None, fields: dict[str, Any]) -> Transformer
         return TransformerSpec(**fields)
     if isinstance(spec, str):
         raise ValueError(
-            f"spec: got the name {spec[:40]!r}; presets and configuration files are not there yet; accepted: a "
-            "TransformerSpec, or fields such as d_model=768"
+            f"spec: got the name {shorten(spec)}; presets and configuration files are not there "
+            "yet; accepted: a TransformerSpec, or fields such as d_model=768"
         )
-    raise TypeError(f"spec: got {type(spec).__name__}; accepted: a TransformerSpec, or fields such as d_model=768")
+    raise TypeError(
+        f"spec: got {type(spec).__name__}; accepted: a TransformerSpec, or fields such as "
+        "d_model=768"
+    )
 
 
 def _any_nonzero(value: Any) -> bool:

@@ -9,6 +9,7 @@ however many workers share the work. (The last bits of a matrix product are up t
 they may differ between machines, or if its own number of threads is changed.)
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from varprop.draws import Draws, Layout
 from varprop.measurement import Measurement
 from varprop.named import Named
 from varprop.progress import Reporter
-from varprop.samplers import Draws, Layout, stage_names
 from varprop.spec import TransformerSpec
+from varprop.stages import STAGES
 from varprop.statistics import Pilot, StageStatistics
 from varprop.validation import refusal
 
@@ -50,7 +52,7 @@ def measure(
     replicates: int = 2000,
     seed: int = 0,
     progress: bool | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     **fields: Any,
 ) -> Measurement:
     """Simulate what `predict` predicts: the same stages and attributes, with standard errors.
@@ -61,8 +63,8 @@ def measure(
         seed: a non-negative integer; the same seed gives the same numbers to the last bit.
         progress: False never shows a bar; otherwise one appears on stderr if that is a terminal
             and the work takes over a second.
-        workers: threads; the result does not depend on their number. NumPy's BLAS has threads of
-            its own, so more than one pays only where BLAS is held to one (OPENBLAS_NUM_THREADS=1).
+        workers: threads, by default one for each processor; the result does not depend on their
+            number. NumPy's own threads are switched off meanwhile: they would change last bits.
         **fields: changes to the spec; arrays are refused.
 
     Raises:
@@ -70,6 +72,7 @@ def measure(
     """
     _require_integer("replicates", replicates, 2)
     _require_integer("seed", seed, 0)
+    workers = (os.cpu_count() or 1) if workers is None else workers
     _require_integer("workers", workers, 1)
     if not (progress is None or isinstance(progress, bool)):
         raise TypeError(refusal("progress", "True, False or None", progress))
@@ -134,7 +137,9 @@ def _run(
     def size(index: int) -> int:
         return min(layout.block, replicates - index * layout.block)
 
-    with Reporter("measuring", replicates, progress) as reporter:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, "blas"), Reporter("measuring", replicates, progress) as reporter:
         total = _block(spec, layout, size(0), seed, 0, {})
         pilots = {stage: statistics.pilot for stage, statistics in total.items()}
         reporter.advance(size(0))
@@ -173,10 +178,10 @@ def _block(
     result = {}
     # Overflow is refused by the pilot, with a reason, instead of warned about.
     with np.errstate(over="ignore", invalid="ignore"):
-        for stage in stage_names(spec):
-            values = draws[stage]
-            pilot = pilots.get(stage) or Pilot.of(stage, values)
-            result[stage] = StageStatistics.of(stage, values, pilot, not layout.all_places)
+        for name in (name for name, stage in STAGES.items() if stage.present(spec)):
+            values = draws[name]
+            pilot = pilots.get(name) or Pilot.of(name, values)
+            result[name] = StageStatistics.of(name, values, pilot, not layout.all_places)
     return result
 
 

@@ -15,15 +15,8 @@ import numpy as np
 
 from varprop.estimates import ROUNDING, Estimate
 from varprop.measurement import MeasuredMoments
+from varprop.stages import STAGES
 from varprop.streaming import FloatArray, Streaming
-
-VECTOR_STAGES = frozenset(
-    {"embedding", "scaled_embedding", "position", "input", "normed_input", "query", "key"}
-)
-"""Arrays of shape (replicate, position, ...): their positions can be multiplied with each other."""
-
-PAIR_STAGES = frozenset({"scores", "logits"})
-"""Arrays of shape (replicate, head, i, j without i): they have rows."""
 
 LARGEST = 1e150
 """Beyond this, squares of float64 numbers overflow."""
@@ -133,8 +126,8 @@ class StageStatistics:
             std=estimate(root, scale, *std_slope),
             ensemble_variance=Estimate(half * square, self.pairs.stderr(np.ones(1)) * square),
             excess_kurtosis=kurtosis,
-            cross_position_moment=own if self.stage in VECTOR_STAGES else None,
-            row_variance=own if self.stage in PAIR_STAGES else None,
+            cross_position_moment=own if STAGES[self.stage].is_vector else None,
+            row_variance=own if STAGES[self.stage].is_pair else None,
         )
 
 
@@ -148,12 +141,12 @@ def _replicate_vectors(stage: str, scaled: FloatArray, shift: float) -> FloatArr
         np.multiply(power, centred, out=power)
         columns.append(_place_means(power))
     columns.append(raw)
-    if stage in VECTOR_STAGES and scaled.shape[1] > 1:
+    if STAGES[stage].is_vector and scaled.shape[1] > 1:
         # The sum over t != s is the square of the sum less the diagonal t = s.
         length = scaled.shape[1]
         totals = _place_means(np.square(scaled.sum(axis=1)))
         columns.append((totals / length - raw) / (length - 1))
-    if stage in PAIR_STAGES and scaled.shape[-1] > 1:
+    if STAGES[stage].is_pair and scaled.shape[-1] > 1:
         columns.append(_place_means(scaled.var(axis=-1, ddof=1)))
     return np.stack(columns, axis=1)
 

@@ -1,82 +1,112 @@
 """Expectations of products of tensors, by nested conditioning and set partitions.
 
-For independent entries, E of a product is the sum over set partitions of its factors of the product of the
-blocks' cumulants, where each block makes its indices equal.  Here one block is taken at a time, the one
-that holds the first factor, and what is left is brought to canonical form and looked up: pairings that
-differ only by the names of summed indices are counted once.  Tensors defined from others stay closed until
-everything random outside them has been averaged over, so that weights go before tokens.
+For independent entries, E of a product is the sum over set partitions of its factors of the product
+of the blocks' cumulants, where each block makes its indices equal:
+
+    E[x_i x_j ...] = sum over partitions, prod over blocks B of kappa_|B| [all indices of B equal]
+
+Here one block is taken at a time, the one that holds the first factor, and what is left is brought
+to canonical form and looked up: pairings that differ only by the names of summed indices are
+counted once.  Tensors defined from others stay closed until everything random outside them has been
+averaged over, so that weights go before tokens.
+
+Reference: T. P. Speed, Cumulants and partition lattices, Austral. J. Statist. 25 (1983); for
+Gaussians it is Isserlis' (Wick's) theorem.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from itertools import count, product
-from math import comb
+from collections.abc import Generator, Iterable
+from itertools import count
+from math import comb, prod
 
+from .blocks import identified, selections, sizes_of_vanished
+from .contractions import Contractions
 from .graphs import Component, Factor, Graph, canonical_component, canonical_graph
-from .polynomials import ONE, Polynomial, scalar
-from .tensors import Contraction, Leaf, Ones, Sum, Tensor, node
+from .polynomials import ONE, scalar
+from .registry import node
+from .tensors import Contraction, Leaf, Ones, Sum, Tensor
+
+__all__ = ["Contractions", "entry_product", "expectation", "relabelled"]
+
+Steps = Generator[Graph, Contractions, Contractions]
+"""A derivation: yields the products whose expectations it needs, and returns its own."""
+
+MOST_REMEMBERED = 50_000
+_REMEMBERED: dict[Graph, Contractions] = {}
 
 
-class Contractions(dict[Graph, Polynomial]):
-    """A sum over products of contracted fixed tensors, each with its polynomial coefficient."""
-
-    def accumulate(self, other: Contractions, factor: Polynomial = ONE) -> None:
-        """Add ``factor * other`` in place."""
-        for graph, coefficient in other.items():
-            total = self.setdefault(graph, Polynomial())
-            total.accumulate(coefficient if factor is ONE else coefficient * factor)
-            if not total:
-                del self[graph]
-
-    def __mul__(self, other: Contractions) -> Contractions:
-        result = Contractions()
-        for (left, a), (right, b) in product(self.items(), other.items()):
-            result.accumulate(Contractions({tuple(sorted(left + right)): a * b}))
-        return result
-
-    def __add__(self, other: Contractions) -> Contractions:
-        result = Contractions({graph: Polynomial(value) for graph, value in self.items()})
-        result.accumulate(other)
-        return result
-
-    def scaled(self, factor: Polynomial) -> Contractions:
-        """Return the sum times a scalar polynomial."""
-        result = Contractions()
-        result.accumulate(self, factor)
-        return result
-
-
-UNIT = Contractions({(): ONE})
-
-
-@lru_cache(maxsize=100_000)
-def expectation(graph: Graph) -> Contractions:
-    """The expected value of a product, as contractions of fixed tensors.
+def entry_product(entries: Iterable[tuple[Tensor, tuple[int, ...]]]) -> Contractions:
+    """The expected product of entries whose letters have been numbered (all negative).
 
     Raises:
         ValueError: if a cumulant is needed that was not given; it names the tensor and the order.
     """
-    settled = tuple(component for component in graph if _is_settled(component))
-    result = UNIT
-    for group in _independent_groups(component for component in graph if not _is_settled(component)):
-        result = result * _group_expectation(group)
-        if not result:
-            return result
-    return result * Contractions({settled: ONE}) if settled else result
+    return expectation(entries).known()
 
 
-def _is_settled(component: Component) -> bool:
-    return all(isinstance(node(number), Leaf) and not node(number).laws for number, _ in component)
+def expectation(entries: Iterable[tuple[Tensor, tuple[int, ...]]]) -> Contractions:
+    """As :func:`entry_product`, but with cumulants that were not given left in as ``Unknown``.
+
+    Derivations wait for each other on a list and not on Python's stack, so that no chain of tensors
+    is too deep.  What they return is remembered, up to a bound.
+    """
+    if len(_REMEMBERED) > MOST_REMEMBERED:
+        _REMEMBERED.clear()
+    held = list(entries)  # and with them all tensors that they are made of
+    graph = canonical_graph((tensor.number, indices) for tensor, indices in held)
+    answer = _REMEMBERED.get(graph)
+    waiting = [] if answer is not None else [(graph, _derivation(graph))]
+    while waiting:
+        graph, steps = waiting[-1]
+        try:
+            needed = steps.send(answer)  # type: ignore[arg-type]  # None starts a generator
+        except StopIteration as finished:
+            answer = _REMEMBERED[graph] = finished.value
+            waiting.pop()
+        else:
+            answer = _REMEMBERED.get(needed)
+            if answer is None:
+                waiting.append((needed, _derivation(needed)))
+    assert answer is not None
+    return answer
 
 
-def _independent_groups(components: Iterable[Component]) -> list[Graph]:
-    """Components that share no random tensor are independent: their expectations multiply."""
+def _derivation(graph: Graph) -> Steps:
+    """Split off what is settled or independent; average over one block, or open one definition."""
+    settled, groups = _groups(graph)
+    if settled or len(groups) != 1:
+        result = Contractions({settled: ONE})
+        for group in groups:
+            result = result * (yield group)
+            if not result:
+                break
+        return result
+    factors = _with_distinct_indices(graph)
+    composites = [factor for factor in factors if not isinstance(node(factor[0]), Leaf)]
+    hidden = frozenset[object]().union(*(node(number).laws for number, _ in composites))
+    exposed = [factor for factor in factors if not node(factor[0]).laws <= hidden]
+    if exposed:
+        widest = max(exposed, key=lambda factor: (len(factor[1]), factor))
+        return (yield from _average_over(widest, factors))
+    outermost = max(composites, key=lambda factor: (node(factor[0]).height, factor))
+    return (yield from _open(outermost, factors))
+
+
+def _groups(graph: Graph) -> tuple[Graph, list[Graph]]:
+    """The components of fixed tensors only, and those that share no random tensor with each other.
+
+    The latter are independent: their expectations multiply.
+    """
+    settled: list[Component] = []
     groups: list[tuple[frozenset[object], Graph]] = []
-    for component in components:
-        laws = frozenset[object]().union(*(node(number).laws for number, _ in component))
+    for component in graph:
+        tensors = [node(number) for number, _ in component]
+        laws = frozenset[object]().union(*(tensor.laws for tensor in tensors))
+        if not laws and all(isinstance(tensor, Leaf) for tensor in tensors):
+            settled.append(component)
+            continue
         together: Graph = (component,)
         apart = []
         for group in groups:
@@ -85,156 +115,100 @@ def _independent_groups(components: Iterable[Component]) -> list[Graph]:
             else:
                 apart.append(group)
         groups = [*apart, (laws, together)]
-    return [tuple(sorted(members)) for _, members in groups]
-
-
-@lru_cache(maxsize=100_000)
-def _group_expectation(group: Graph) -> Contractions:
-    factors = _with_distinct_indices(group)
-    composites = [factor for factor in factors if not isinstance(node(factor[0]), Leaf)]
-    hidden = frozenset[object]().union(*(node(number).laws for number, _ in composites))
-    exposed = [factor for factor in factors if (law := node(factor[0]).law) and law.key not in hidden]
-    if exposed:
-        widest = max(exposed, key=lambda factor: (len(factor[1]), factor))
-        return _average_over(widest, factors)
-    outermost = max(composites, key=lambda factor: (node(factor[0]).height, factor))
-    return _open(outermost, factors)
+    return tuple(settled), [tuple(sorted(members)) for _, members in groups]
 
 
 def _with_distinct_indices(graph: Graph) -> list[Factor]:
     """Number the summed indices of all components apart."""
-    factors, offset = [], 0
+    factors: list[Factor] = []
+    offset = 0
     for component in graph:
-        used = 1 + max((index for _, indices in component for index in indices), default=-1)
-        for number, indices in component:
-            factors.append((number, tuple(i + offset if i >= 0 else i for i in indices)))
-        offset += max(used, 0)
+        factors += [
+            (number, tuple(i + offset if i >= 0 else i for i in indices))
+            for number, indices in component
+        ]
+        offset += _next_index(component)
     return factors
 
 
-def _average_over(first: Factor, factors: list[Factor]) -> Contractions:
+def _next_index(factors: Iterable[Factor]) -> int:
+    """The least number beyond all summed indices."""
+    return 1 + max((i for _, indices in factors for i in indices if i >= 0), default=-1)
+
+
+def _average_over(first: Factor, factors: list[Factor]) -> Steps:
     """Sum over the blocks that the first factor can be in."""
-    law = node(first[0]).law
+    law = _leaf(first[0]).law
     assert law is not None
     others = Counter(factors)
     others[first] -= 1
-    partners = [f for f in others if (f_law := node(f[0]).law) and f_law.key == law.key and others[f]]
-    largest = law.highest or sum(others[partner] for partner in partners) + 1
+    available = {
+        other: times
+        for other, times in others.items()
+        if times and law.key in node(other[0]).laws and isinstance(node(other[0]), Leaf)
+    }
+    largest = law.highest or 1 + sum(available.values())
     result = Contractions()
-    for chosen in _selections([others[partner] for partner in partners], largest - 1):
-        block = [first] + [p for p, times in zip(partners, chosen, strict=True) for _ in range(times)]
-        names = _identified([indices for _, indices in block])
-        if names is None:
-            continue
-        cumulant = law.cumulant(tuple(sorted(_name(number) for number, _ in block)))
-        if cumulant is not None and not cumulant:
+    for chosen in selections(list(available.values()), largest - 1):
+        partners = dict(zip(available, chosen, strict=True))
+        block = [first, *Counter(partners).elements()]
+        names = identified([indices for _, indices in block])
+        terms = law.cumulant(tuple(sorted(_leaf(number).name for number, _ in block)))
+        if names is None or not terms:
             continue
         rest = others.copy()
-        rest.subtract(dict(zip(partners, chosen, strict=True)))
-        left = [
-            (number, tuple(names.get(index, index) for index in indices))
-            for number, indices in rest.elements()
-        ]
-        remaining = expectation(canonical_graph(left))
-        if not remaining:
-            continue
-        if cumulant is None:
-            raise ValueError(
-                f"{_name(first[0])}: the cumulant of order {len(block)} is needed and was not given; "
-                "accepted: excess_kurtosis=, or cumulants= up to that order"
-            )
-        ways = scalar(1)
-        for partner, times in zip(partners, chosen, strict=True):
-            ways = ways * scalar(comb(others[partner], times))
-        result.accumulate(remaining, cumulant * ways * _sizes_of_vanished(block, names, left))
+        rest.subtract(partners)
+        ways = scalar(prod(comb(others[partner], times) for partner, times in partners.items()))
+        for cumulant, fields in terms:
+            left = [
+                (number, tuple(names.get(index, index) for index in indices))
+                for number, indices in [*rest.elements(), *((field, first[1]) for field in fields)]
+            ]
+            remaining = yield canonical_graph(left)
+            if remaining:
+                weight = cumulant * ways * sizes_of_vanished(block, names, left)
+                result.accumulate(remaining, weight)
     return result
 
 
-def _name(number: int) -> str:
-    tensor = node(number)
-    assert isinstance(tensor, Leaf)
-    return tensor.name
-
-
-def _selections(available: list[int], most: int) -> Iterator[tuple[int, ...]]:
-    """All ways to take at most so many of each kind, and at most ``most`` in all."""
-    if not available:
-        yield ()
-        return
-    for taken in range(min(available[0], most) + 1):
-        for others in _selections(available[1:], most - taken):
-            yield (taken, *others)
-
-
-def _identified(indices: list[tuple[int, ...]]) -> dict[int, int] | None:
-    """Rename summed indices so that all tuples become equal; None if two letters would have to coincide."""
-    names: dict[int, int] = {}
-
-    def resolve(index: int) -> int:
-        while index in names:
-            index = names[index]
-        return index
-
-    for other in indices[1:]:
-        for left, right in zip(indices[0], other, strict=True):
-            one, two = resolve(left), resolve(right)
-            if one != two:
-                if one < 0 and two < 0:
-                    return None
-                names[max(one, two)] = min(one, two)
-    return {index: resolve(index) for index in names}
-
-
-def _sizes_of_vanished(block: list[Factor], names: dict[int, int], left: list[Factor]) -> Polynomial:
-    """A summed index that no remaining factor shows is a factor of its size."""
-    still_there = {index for _, indices in left for index in indices}
-    vanished = {}
-    for number, indices in block:
-        for index, size in zip(indices, node(number).shape, strict=True):
-            root = names.get(index, index)
-            if root >= 0 and root not in still_there:
-                vanished[root] = size
-    result = ONE
-    for size in vanished.values():
-        result = result * scalar(size)
-    return result
-
-
-def _open(composite: Factor, factors: list[Factor]) -> Contractions:
+def _open(composite: Factor, factors: list[Factor]) -> Steps:
     """Replace one tensor by its definition."""
     number, indices = composite
     others = list(factors)
     others.remove(composite)
     tensor = node(number)
-    if isinstance(tensor, Ones):
-        return expectation(canonical_graph(others)).scaled(_sizes_of_vanished([composite], {}, others))
     result = Contractions()
-    if isinstance(tensor, Sum):
+    if isinstance(tensor, Ones):
+        rest = yield canonical_graph(others)
+        result.accumulate(rest, sizes_of_vanished([composite], {}, others))
+    elif isinstance(tensor, Sum):
         for coefficient, term in tensor.terms:
-            result.accumulate(expectation(canonical_graph([*others, (term.number, indices)])), coefficient)
-        return result
-    assert isinstance(tensor, Contraction)
-    fresh = count(1 + max((index for _, used in factors for index in used), default=0))
-    letters = dict(zip(tensor.output, indices, strict=True))
-    for operand_letters in tensor.inputs:
-        for letter in operand_letters:
+            part = yield canonical_graph([*others, (term.number, indices)])
+            result.accumulate(part, coefficient)
+    else:
+        assert isinstance(tensor, Contraction)
+        fresh = count(_next_index(factors))
+        letters = dict(zip(tensor.output, indices, strict=True))
+        for letter in "".join(tensor.inputs):
             if letter not in letters:
                 letters[letter] = next(fresh)
-    inside = [
-        (operand.number, tuple(letters[letter] for letter in operand_letters))
-        for operand_letters, operand in zip(tensor.inputs, tensor.tensors, strict=True)
-    ]
-    return expectation(canonical_graph(others + inside))
-
-
-def entry_product(entries: Iterable[tuple[Tensor, tuple[int, ...]]]) -> Contractions:
-    """The expected product of entries whose letters have been numbered (all negative)."""
-    return expectation(canonical_graph([(tensor.number, indices) for tensor, indices in entries]))
+        inside = [
+            (operand.number, tuple(letters[letter] for letter in shown))
+            for shown, operand in zip(tensor.inputs, tensor.tensors, strict=True)
+        ]
+        return (yield canonical_graph(others + inside))
+    return result
 
 
 def relabelled(component: Component) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """The component in a form that depends on the names of its tensors only, not on their numbers."""
-    ranks = {name: rank for rank, name in enumerate(sorted({_name(number) for number, _ in component}))}
+    """The component in a form that depends on its tensors' names only, not on their numbers."""
+    ranks = {name: r for r, name in enumerate(sorted({_leaf(n).name for n, _ in component}))}
     names = {rank: name for name, rank in ranks.items()}
-    ordered = canonical_component([(ranks[_name(number)], indices) for number, indices in component])
+    ordered = canonical_component([(ranks[_leaf(n).name], indices) for n, indices in component])
     return tuple((names[rank], indices) for rank, indices in ordered)
+
+
+def _leaf(number: int) -> Leaf:
+    tensor = node(number)
+    assert isinstance(tensor, Leaf)
+    return tensor

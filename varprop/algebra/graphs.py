@@ -1,8 +1,9 @@
 """Contraction graphs: products of indexed tensors, brought to one canonical form.
 
-A factor is ``(node, indices)``.  A negative index is a free letter (a fixed index value), any other is
-summed over.  A component is a set of factors that share summed indices; a graph is a sorted tuple of
-components.  Two products are the same polynomial exactly when their canonical graphs are equal.
+A factor is ``(node, indices)``.  A negative index is a free letter (a fixed index value), any other
+is summed over.  A component is a set of factors that share summed indices; a graph is a sorted
+tuple of components.  Two products are the same polynomial exactly when their canonical graphs are
+equal.
 """
 
 from __future__ import annotations
@@ -50,30 +51,54 @@ def canonical_component(factors: Sequence[Factor]) -> Component:
 
 def _renamed(factors: Iterable[Factor], names: dict[int, int]) -> Component:
     return tuple(
-        sorted((node, tuple(names.get(index, index) for index in indices)) for node, indices in factors)
+        sorted(
+            (node, tuple(names.get(index, index) for index in indices)) for node, indices in factors
+        )
     )
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=50_000)
 def _canonical(factors: Component) -> Component:
     summed = sorted({index for _, indices in factors for index in indices if index >= 0})
-    if len(summed) <= 1:
+    if len(summed) <= 1:  # as the caller has renamed them
         return factors
     return _search(factors, dict.fromkeys(summed, 0))
 
 
 def _search(factors: Component, colours: dict[int, int]) -> Component:
-    """Refine the colours of the indices; where ties remain, try each member of the first and keep the least."""
+    """The least form among those where ties between equally coloured indices are broken in any way.
+
+    Branches whose first leaves are equal are images of each other under a symmetry of the product,
+    so one of them is enough: a sum of n equal factors costs n^2 refinements, not n factorial.
+    """
     colours = _refine(factors, colours)
+    branches = _branches(colours)
+    if not branches:
+        return _leaf(factors, colours)
+    different = {_first_leaf(factors, branch): branch for branch in branches}
+    return min(_search(factors, branch) for branch in different.values())
+
+
+def _first_leaf(factors: Component, colours: dict[int, int]) -> Component:
+    """The form that results when always the first of the tied indices is taken."""
+    while branches := _branches(colours := _refine(factors, colours)):
+        colours = branches[0]
+    return _leaf(factors, colours)
+
+
+def _branches(colours: dict[int, int]) -> list[dict[int, int]]:
+    """Single out each of the first indices that share a colour; none where all colours differ."""
     ordered = sorted(colours, key=colours.__getitem__)
-    ties = [list(cell) for _, cell in groupby(ordered, key=colours.__getitem__)]
-    tie = next((cell for cell in ties if len(cell) > 1), None)
-    if tie is None:
-        return _renamed(factors, {index: place for place, index in enumerate(ordered)})
-    return min(
-        _search(factors, {i: 2 * c + (c == colours[one] and i != one) for i, c in colours.items()})
-        for one in tie
-    )
+    ties = (list(cell) for _, cell in groupby(ordered, key=colours.__getitem__))
+    tie = next((cell for cell in ties if len(cell) > 1), [])
+    return [
+        {i: 2 * colour + (i in tie and i != one) for i, colour in colours.items()} for one in tie
+    ]
+
+
+def _leaf(factors: Component, colours: dict[int, int]) -> Component:
+    ordered = sorted(colours, key=colours.__getitem__)
+    return _renamed(factors, {index: place for place, index in enumerate(ordered)})
 
 
 def _refine(factors: Component, colours: dict[int, int]) -> dict[int, int]:

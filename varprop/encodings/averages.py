@@ -1,8 +1,8 @@
 """Averages of products of contractions over distinct positions.
 
-Two routes lead to the same number: a sum over frequencies, whose cost does not depend on the sequence
-length (``geometric``), and the positions themselves (``positions``), for products of so many contractions
-that a sum over all combinations of frequencies would cost more.
+Two routes lead to the same number: a sum over frequencies, whose cost does not depend on the
+sequence length (``geometric``), and the positions themselves (``positions``), for products of so
+many contractions that a sum over all combinations of frequencies would cost more.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ Partition = tuple[tuple[int, ...], ...]
 
 @lru_cache(maxsize=4096)
 def place_average(encoding: Encoding, parts: tuple[Part, ...], seq_len: int) -> float | None:
-    """The mean of a product of contractions over distinct positions, one position for each label in it.
+    """The mean of a product of contractions over distinct positions, one position for each label
+    in it.
 
-    A free index -1 is averaged over the channels.  None where the sequence has too few positions, or where
-    every route would cost out of proportion (beyond seq_len 100,000 only what frequencies can do is done).
+    A free index -1 is averaged over the channels.  None where the sequence has too few positions,
+    or where every route would cost out of proportion (beyond seq_len 100,000 only what frequencies
+    can do is done).
     """
     sums = [wave_sum(encoding, part) for part in merge_free(parts)]
     labels = _labels(parts)
@@ -41,7 +43,9 @@ def place_average(encoding: Encoding, parts: tuple[Part, ...], seq_len: int) -> 
         return _distinct(lambda blocks: spectral_mean(sums, blocks, seq_len), labels, seq_len)
     if as_matrices:
         grids = matrices(sums, labels, seq_len)
-        return _distinct(lambda blocks: matrix_mean(grids, labels, blocks, seq_len), labels, seq_len)
+        return _distinct(
+            lambda blocks: matrix_mean(grids, labels, blocks, seq_len), labels, seq_len
+        )
     if seq_len <= POSITIONS_LIMIT and len(labels) <= 2:
         return by_distance(sums, labels, seq_len)
     return None
@@ -54,7 +58,9 @@ def merge_free(parts: tuple[Part, ...]) -> list[Part]:
     joined: list[tuple[str, tuple[int, ...]]] = []
     offset = 0
     for part in free:
-        joined += [(name, tuple(i + offset if i >= 0 else i for i in indices)) for name, indices in part]
+        joined += [
+            (name, tuple(i + offset if i >= 0 else i for i in indices)) for name, indices in part
+        ]
         offset += 1 + max((i for _, indices in part for i in indices), default=-1)
     return ([tuple(sorted(joined))] if joined else []) + closed
 
@@ -70,12 +76,16 @@ def _set_partitions(labels: tuple[int, ...]) -> list[Partition]:
     first, result = labels[0], []
     for smaller in _set_partitions(labels[1:]):
         result.append(((first,), *smaller))
-        result += [(*smaller[:i], (first, *block), *smaller[i + 1 :]) for i, block in enumerate(smaller)]
+        result += [
+            (*smaller[:i], (first, *block), *smaller[i + 1 :]) for i, block in enumerate(smaller)
+        ]
     return result
 
 
 def _distinct(mean: Callable[[Partition], float], labels: tuple[int, ...], n: int) -> float:
-    """Mean over distinct positions from means over free ones, by Moebius inversion over set partitions."""
+    """Mean over distinct positions from means over free ones, by Moebius inversion over set
+    partitions.
+    """
     total = 0.0
     for blocks in _set_partitions(labels):
         sign = prod((-1) ** (len(block) - 1) * factorial(len(block) - 1) for block in blocks)

@@ -1,7 +1,7 @@
 """Means over free positions as sums over frequencies.
 
-The mean of exp(i w t) over t = 0 ... n-1 is D(w) = exp(i w (n-1)/2) sin(n w/2) / (n sin(w/2)), so a product
-of contractions costs a sum over combinations of frequencies, whatever n is.
+The mean of exp(i w t) over t = 0 ... n-1 is D(w) = exp(i w (n-1)/2) sin(n w/2) / (n sin(w/2)), so
+a product of contractions costs a sum over combinations of frequencies, whatever n is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _CHUNK = 1 << 18
 
 
 def spectral_mean(sums: Sequence[WaveSum], blocks: tuple[tuple[int, ...], ...], n: int) -> float:
-    """Mean of a product of wave sums where the labels of each block share one position, free of the others."""
+    """Mean of a product of wave sums where the labels of each block share one position, free of
+    the others.
+    """
     total = 0.0
     for bands in _expanded(sums):
         for combination in product(*(band.waves for band in bands)):
@@ -29,12 +31,17 @@ def spectral_mean(sums: Sequence[WaveSum], blocks: tuple[tuple[int, ...], ...], 
                 continue  # the conjugate of a combination that is counted twice below
             amplitude = complex(prod(c for _, c in combination)) * (2 if first_turn else 1)
             steps = [[sum(wave[label] for label in block) for wave in waves] for block in blocks]
-            total += _summed_over_frequencies(amplitude, [band.frequencies for band in bands], steps, n)
+            total += _summed_over_frequencies(
+                amplitude, [band.frequencies for band in bands], steps, n
+            )
     return total
 
 
 def _expanded(sums: Sequence[WaveSum]) -> Iterator[list[Band]]:
-    """Expand a product of (constant + bands); a constant is a band of one frequency that does not move."""
+    """Expand a product of (constant + bands);
+
+    a constant is a band of one frequency that does not move.
+    """
     options = [
         ([Band(np.zeros(1), ((STILL, one.constant),))] if one.constant else []) + list(one.bands)
         for one in sums
@@ -46,7 +53,9 @@ def _expanded(sums: Sequence[WaveSum]) -> Iterator[list[Band]]:
 def _summed_over_frequencies(
     amplitude: complex, frequencies: list[NDArray[np.float64]], steps: list[list[int]], n: int
 ) -> float:
-    """Real part of amplitude * sum over frequencies w_j of the product over blocks of D(sum_j w_j steps_j)."""
+    """Real part of amplitude * sum over frequencies w_j of the product over blocks of D(sum_j w_j
+    steps_j).
+    """
     moving = [axis for axis in range(len(frequencies)) if any(row[axis] for row in steps)]
     repeats = prod(len(band) for axis, band in enumerate(frequencies) if axis not in moving)
     if not moving:
@@ -88,12 +97,17 @@ def _angle(steps: Sequence[int], axes: Sequence[NDArray[np.float64]]) -> NDArray
     angle: NDArray[np.float64] = np.zeros(shape)
     for place, (step, axis) in enumerate(zip(steps, axes, strict=True)):
         if step:
-            angle = angle + (step * axis).reshape([-1 if i == place else 1 for i in range(len(axes))])
+            angle = angle + (step * axis).reshape(
+                [-1 if i == place else 1 for i in range(len(axes))]
+            )
     return angle
 
 
 def _sine_ratio(angle: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """sin(n x) / (n sin x) at x = angle/2; whole turns are taken out first, each worth (-1)^(n-1)."""
+    """sin(n x) / (n sin x) at x = angle/2;
+
+    whole turns are taken out first, each worth (-1)^(n-1).
+    """
     turns = np.rint(angle / (2 * np.pi)) if max(angle.max(), -angle.min()) > 3.0 else None
     half = angle * 0.5 if turns is None else (angle - turns * (2 * np.pi)) * 0.5
     denominator = np.sin(half)

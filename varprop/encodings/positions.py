@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,15 @@ Complex = NDArray[np.complex128]
 _EXPANSION_LIMIT = 2000
 
 
-def matrices(sums: Sequence[WaveSum], labels: tuple[int, ...], n: int) -> list[tuple[tuple[int, ...], Real]]:
+def matrices(
+    sums: Sequence[WaveSum], labels: tuple[int, ...], n: int
+) -> list[tuple[tuple[int, ...], Real]]:
     """Each wave sum as an array over the positions of the one or two labels that it depends on."""
     grids = []
     for one in sums:
-        shown = tuple(label for label in labels if any(w[label] for band in one.bands for w, _ in band.waves))
+        shown = tuple(
+            label for label in labels if any(w[label] for band in one.bands for w, _ in band.waves)
+        )
         grid = np.full((n,) * len(shown), one.constant)
         for band in one.bands:
             for wave, c in band.waves:
@@ -28,7 +33,9 @@ def matrices(sums: Sequence[WaveSum], labels: tuple[int, ...], n: int) -> list[t
                 if len(steps) == 1:
                     grid += _on_line(c, band, steps[0], np.arange(n))
                 else:
-                    left, right = (np.exp(1j * np.outer(np.arange(n), s * band.frequencies)) for s in steps)
+                    left, right = (
+                        np.exp(1j * np.outer(np.arange(n), s * band.frequencies)) for s in steps
+                    )
                     grid += (c * left @ right.T).real
         grids.append((shown, grid))
     return grids
@@ -40,44 +47,59 @@ def matrix_mean(
     blocks: tuple[tuple[int, ...], ...],
     n: int,
 ) -> float:
-    """Mean of the product where the labels of each block share one position, free of the other blocks."""
+    """Mean of the product where the labels of each block share one position, free of the other
+    blocks.
+    """
     block_of = {label: place for place, block in enumerate(blocks) for label in block}
     operands: list[object] = []
     for shown, grid in grids:
         operands += [grid, [block_of[label] for label in shown]]
     summed = {block_of[label] for shown, _ in grids for label in shown}
-    return float(np.einsum(*operands, [], optimize=True)) / n ** len(summed)  # type: ignore[call-overload]
+    einsum: Callable[..., Any] = np.einsum  # its overloads do not know operands in a list
+    return float(einsum(*operands, [], optimize=True) / n ** len(summed))
 
 
 def _on_line(c: complex, band: Band, step: int, places: NDArray[np.int64]) -> Real:
-    """Real part of sum_w c exp(i w step p) for consecutive places p, by products of coarse and fine steps."""
+    """Real part of sum_w c exp(i w step p) for consecutive places p, by products of coarse and
+    fine steps.
+    """
     width = max(1, round(len(places) ** 0.5))
     coarse = np.arange(places[0], places[-1] + 1, width)
     angles = step * band.frequencies
-    total = np.exp(1j * np.outer(coarse, angles)) @ (c * np.exp(1j * np.outer(angles, np.arange(width))))
+    total = np.exp(1j * np.outer(coarse, angles)) @ (
+        c * np.exp(1j * np.outer(angles, np.arange(width)))
+    )
     line: Real = total.real.ravel()[: len(places)]
     return line
 
 
 def by_distance(sums: Sequence[WaveSum], labels: tuple[int, ...], n: int) -> float | None:
-    """Mean over distinct positions of one or two labels at a cost of n times the number of frequencies.
+    """Mean over distinct positions of one or two labels at a cost of n times the number of
+    frequencies.
 
-    Each wave sum splits into a function of the distance, one of each position alone, and waves that depend
-    on both, which are products.  Products of all of them are correlations, summed over distances by FFT.
-    None where waves of many frequencies depend on both positions.
+    Each wave sum splits into a function of the distance, one of each position alone, and waves
+    that depend on both, which are products.  Products of all of them are correlations, summed over
+    distances by FFT. None where waves of many frequencies depend on both positions.
     """
     if not labels:
         return float(prod(one.constant for one in sums))
     first, second = labels[0], labels[-1]
     if first == second:
-        lines = [_sum_lines(one, lambda wave: wave[first], np.arange(n), one.constant) for one in sums]
+        lines = [
+            _sum_lines(one, lambda wave: wave[first], np.arange(n), one.constant) for one in sums
+        ]
         return float(np.mean(np.prod(lines, axis=0)))
     expansion = [_split(one, first, second, n) for one in sums]
-    if any(terms is None for terms in expansion) or prod(len(t or ()) for t in expansion) > _EXPANSION_LIMIT:
+    if (
+        any(terms is None for terms in expansion)
+        or prod(len(t or ()) for t in expansion) > _EXPANSION_LIMIT
+    ):
         return None
     total = 0.0
     for chosen in product(*(terms or () for terms in expansion)):
-        left, right, distance = (np.prod(np.stack(parts), axis=0) for parts in zip(*chosen, strict=True))
+        left, right, distance = (
+            np.prod(np.stack(parts), axis=0) for parts in zip(*chosen, strict=True)
+        )
         total += float(np.sum(_correlation(left, right) * distance).real)
     return total / (n * (n - 1))
 
@@ -92,25 +114,33 @@ def _sum_lines(one: WaveSum, step: object, places: NDArray[np.int64], constant: 
     return line
 
 
-def _split(one: WaveSum, first: int, second: int, n: int) -> list[tuple[Complex, Complex, Complex]] | None:
+def _split(
+    one: WaveSum, first: int, second: int, n: int
+) -> list[tuple[Complex, Complex, Complex]] | None:
     """Write a wave sum as a sum of f(t) g(s) h(s - t)."""
     ones = np.ones(n, dtype=complex)
     anywhere = np.ones(2 * n - 1, dtype=complex)
     distances = np.arange(1 - n, n)
-    by_gap = _sum_lines(one, lambda w: w[second] if w[first] == -w[second] else 0, distances, one.constant)
+    by_gap = _sum_lines(
+        one, lambda w: w[second] if w[first] == -w[second] else 0, distances, one.constant
+    )
     terms = [(ones, ones, by_gap.astype(complex))]
     for label in (first, second):
         other = second if label == first else first
         line = _sum_lines(one, lambda w, a=label, b=other: 0 if w[b] else w[a], np.arange(n), 0.0)
         if line.any():
-            terms.append((line + 0j, ones, anywhere) if label == first else (ones, line + 0j, anywhere))
+            terms.append(
+                (line + 0j, ones, anywhere) if label == first else (ones, line + 0j, anywhere)
+            )
     for band in one.bands:
         for wave, c in band.waves:
             if wave[first] and wave[second] and wave[first] != -wave[second]:
                 if len(band.frequencies) > 1:
                     return None
                 turns = 1j * band.frequencies[0] * np.arange(n)
-                terms.append((c * np.exp(wave[first] * turns), np.exp(wave[second] * turns), anywhere))
+                terms.append(
+                    (c * np.exp(wave[first] * turns), np.exp(wave[second] * turns), anywhere)
+                )
     return terms
 
 

@@ -1,4 +1,6 @@
-"""The invariants of the sinusoidal table p by name, all at a cost that does not depend on seq_len."""
+"""The invariants of the sinusoidal table p by name, all at a cost that does not depend on
+seq_len.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ def power_sum(**powers: int) -> Part:
 
 @dataclass(frozen=True)
 class SinusoidalInvariants:
-    """Averages of the table p[t, c] with sin(t w_k) in channel 2k, cos(t w_k) in 2k+1, w_k = base^(-2k/d_model).
+    """Averages of the table p[t, c] with sin(t w_k) in channel 2k, cos(t w_k) in 2k+1, w_k =
+    base^(-2k/d_model).
 
     >>> SinusoidalInvariants(d_model=512, seq_len=128).mean_square
     0.5
@@ -49,7 +52,10 @@ class SinusoidalInvariants:
 
     @property
     def variance(self) -> float:
-        """Variance of the entries over positions and channels: the mean square less the squared mean."""
+        """Variance of the entries over positions and channels:
+
+        the mean square less the squared mean.
+        """
         return self.mean_square - self.mean**2
 
     @property
@@ -71,13 +77,19 @@ class SinusoidalInvariants:
 
     @property
     def mean_squared_inner_product(self) -> float | None:
-        """Mean of (p_i . p_j)^2 over i != j, a double sum over frequencies; None for one position."""
+        """Mean of (p_i . p_j)^2 over i != j, a double sum over frequencies;
+
+        None for one position.
+        """
         result: float | None = self._average(power_sum(t=1, s=1), power_sum(t=1, s=1))
         return result
 
     @property
     def mean_vector_square_norm(self) -> float:
-        """Squared norm of the mean position, |sum_t p_t / seq_len|^2 = (E|p|^2 + (n-1) E[p_i . p_j]) / n."""
+        """Squared norm of the mean position, |sum_t p_t / seq_len|^2 = (E|p|^2 + (n-1) E[p_i .
+
+        p_j]) / n.
+        """
         apart = self.mean_inner_product or 0.0
         return (self.mean_square * self.d_model + (self.seq_len - 1) * apart) / self.seq_len
 

@@ -1,9 +1,9 @@
 """Contractions of fixed encodings as trigonometric polynomials of the positions.
 
 An entry of a sinusoidal table or of a rotation is a sine or cosine of frequency times position.  A
-contraction is a sum over blocks of channels (one frequency each) of products of such entries, so it is a
-constant plus, for each frequency w, a sum of c_n exp(i w (n . positions)) with integer vectors n and
-coefficients c_n that are the same for all frequencies.
+contraction is a sum over blocks of channels (one frequency each) of products of such entries, so
+it is a constant plus, for each frequency w, a sum of c_n exp(i w (n . positions)) with integer
+vectors n and coefficients c_n that are the same for all frequencies.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ class Band:
 class Encoding:
     """A fixed encoding of one size.
 
-    ``kind`` is "sinusoidal" (a table, entries f_t[channel]) or "rotary" (rotations R_t and, between two
-    places, R_ts = R_t^T R_s); ``width`` is the number of channels, of which the first ``turning`` carry
-    frequencies base^(-2k/turning) in pairs; for an odd sinusoidal width the last channel is a lone sine.
+    ``kind`` is "sinusoidal" (a table, entries f_t[channel]) or "rotary" (rotations R_t and,
+    between two places, R_ts = R_t^T R_s); ``width`` is the number of channels, of which the first
+    ``turning`` carry frequencies base^(-2k/turning) in pairs; for an odd sinusoidal width the last
+    channel is a lone sine.
     """
 
     kind: str
@@ -53,8 +54,8 @@ class Encoding:
 
     def frequencies(self) -> NDArray[np.float64]:
         """Frequency of each pair of channels, and of the lone sine if there is one."""
-        exponents = np.arange((self.turning + 1) // 2) * (-2.0 / self.turning) if self.turning else np.zeros(0)
-        frequencies: NDArray[np.float64] = self.base**exponents
+        pairs = np.arange((self.turning + 1) // 2, dtype=np.float64)
+        frequencies: NDArray[np.float64] = self.base ** (pairs * (-2.0 / self.turning))
         return frequencies
 
     def table(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -88,7 +89,10 @@ def _wave(name: str) -> Wave:
 
 @lru_cache(maxsize=4096)
 def _entry(name: str, channels: tuple[int, ...]) -> Waves:
-    """One entry of a pair of channels: [sin, cos] of a table, [[cos, -sin], [sin, cos]] of a rotation."""
+    """One entry of a pair of channels:
+
+    [sin, cos] of a table, [[cos, -sin], [sin, cos]] of a rotation.
+    """
     wave = _wave(name)
     if len(channels) == 1:
         return _sine(wave) if channels[0] == 0 else _cosine(wave)
@@ -117,8 +121,13 @@ def _assignments(part: Part, channels: Sequence[int], held: int | None) -> Itera
 
 
 @lru_cache(maxsize=4096)
-def block_waves(part: Part, channels: tuple[int, ...], held: int | None = None) -> tuple[tuple[Wave, complex], ...]:
-    """Sum a contraction over the channels of one block; a free index is summed too unless it is held."""
+def block_waves(
+    part: Part, channels: tuple[int, ...], held: int | None = None
+) -> tuple[tuple[Wave, complex], ...]:
+    """Sum a contraction over the channels of one block;
+
+    a free index is summed too unless it is held.
+    """
     total: Waves = {}
     for chosen in _assignments(part, channels, held):
         term: Waves = {STILL: 1}
@@ -165,12 +174,14 @@ def wave_sum(encoding: Encoding, part: Part, channel: int | None = None) -> Wave
     elif channel < encoding.turning:
         block = channel // 2
         alone = lone and block == encoding.pairs
-        bands.append((frequencies[block : block + 1], block_waves(part, (0,) if alone else (0, 1), channel % 2)))
+        bands.append(
+            (
+                frequencies[block : block + 1],
+                block_waves(part, (0,) if alone else (0, 1), channel % 2),
+            )
+        )
         still = 0.0
-    if not free or channel is not None:
-        scale = 1.0
-    else:
-        scale = 1.0 / encoding.width
+    scale = 1.0 / encoding.width if free and channel is None else 1.0
     constant = still
     moving = []
     for band, waves in bands:

@@ -1,6 +1,7 @@
 """A specification as the source of everything a closed form needs: structure, scalars, averages.
 
-The same code serves numbers (floats and arrays) and formulas (SymPy); only the kind of number differs.
+The same code serves numbers (floats and arrays) and formulas (SymPy); only the kind of number
+differs.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from varprop.spec import TransformerSpec
 
 from .derivation import Parts, closed_form
 from .place_polynomials import PlacePolynomial, exchanged
-from .rows import Rows, classify, is_zero
-from .stage import Definition, Stage, narrowed
+from .rows import Rows, Source, classify, is_zero
+from .stage import Stage, narrowed
 from .structure import ABSENT, IDENTITY, Structure
 
 
@@ -33,6 +34,7 @@ class Context:
         self.sizes = spec.sizes(functions)
         self._rows: dict[str, Rows] = {}
         self._structures: dict[str, Structure] = {}
+        self._distributions: dict[str, Distribution] = {}
 
     def value(self, field: str) -> Any:
         """A number of the spec, or its expression."""
@@ -40,7 +42,9 @@ class Context:
 
     def distribution(self, field: str) -> Distribution:
         """What a field draws."""
-        return self.spec.distribution(field, self.functions)
+        if field not in self._distributions:
+            self._distributions[field] = self.spec.distribution(field, self.functions)
+        return self._distributions[field]
 
     def rows(self, kind: str) -> Rows:
         """The random part of the rows that a stage reads, before any norm."""
@@ -50,11 +54,15 @@ class Context:
         return self._rows[kind]
 
     def _compose(self, kind: str) -> Rows:
-        own, token, common = [], [], []
+        own: list[Source] = []
+        token: list[Source] = []
+        common: list[Source] = []
         if kind != "position":
             cumulant = self.distribution("embedding").cumulant
             scale = 1 if kind == "table" else self.value("embedding_scale")
-            token.append(cumulant if kind == "table" else lambda order: scale**order * cumulant(order))
+            token.append(
+                cumulant if kind == "table" else lambda order: scale**order * cumulant(order)
+            )
         if kind in ("position", "input") and isinstance(self.spec.position, Learned):
             own.append(self.distribution("position").cumulant)
         if kind == "input" and self.spec.segment is not None:
@@ -98,10 +106,15 @@ class Context:
         return ABSENT if vanishes else classify([cumulant])
 
     def polynomial(self, stage: Stage, what: str, tokens: str) -> PlacePolynomial:
-        """A closed form of a stage with its scalars put in; ``tokens`` tells which rows share a token."""
+        """A closed form of a stage with its scalars put in;
+
+        ``tokens`` tells which rows share a token.
+        """
         rows = self.rows(stage.rows)
         cross = rows.shared_kind(len(set(tokens)) < len(tokens)) if len(tokens) > 1 else ABSENT
-        form = closed_form(stage.definition, narrowed(self.structure(stage.rows), stage.definition, cross), what)
+        form = closed_form(
+            stage.definition, narrowed(self.structure(stage.rows), stage.definition, cross), what
+        )
         return PlacePolynomial(form(lambda name: self._scalar(name, rows, tokens)))
 
     def _scalar(self, name: str, rows: Rows, tokens: str) -> Any:
@@ -142,13 +155,17 @@ class Context:
         lengths = self.spec.seq_len
         if isinstance(self.encodings, Encoding) and isinstance(lengths, int):
             return place_average(self.encodings, parts, lengths)
-        return _each(lambda encoding, n: place_average(encoding, parts, int(n)), self.encodings, lengths)
+        return _each(
+            lambda encoding, n: place_average(encoding, parts, int(n)), self.encodings, lengths
+        )
 
     def normed_value(self, parts: Parts, averaged: bool) -> Any:
-        """What is known of a product of power sums of a normed row y: sum y^2 = d_model, LayerNorm's sum y = 0.
+        """What is known of a product of power sums of a normed row y: sum y^2 = d_model,
+        LayerNorm's sum y = 0.
 
-        An entry's own mean is 0 after LayerNorm if the channels are exchangeable, and in the average over
-        channels in any case; its mean square is 1 likewise.  None if the product is not known.
+        An entry's own mean is 0 after LayerNorm if the channels are exchangeable, and in the
+        average over channels in any case; its mean square is 1 likewise.  None if the product is
+        not known.
         """
         if not parts:
             return 1

@@ -30,11 +30,12 @@ class ClosedForm(NamedTuple):
 def closed_form(definition: Definition, structure: Structure, what: str) -> ClosedForm:
     """The closed form of a quantity at one place.
 
-    ``what`` is "cumulant 1" ... "cumulant 4", "moment 1" ... "moment 4" (raw), "cross" (E of the product of
-    one channel at two positions), "row" (the variance of a score less its covariance with another one of
-    the same query) or "shared" (E of the product of these two scores).
+    ``what`` is "cumulant 1" ... "cumulant 4", "moment 1" ... "moment 4" (raw), "cross" (E of the
+    product of one channel at two positions), "row" (the variance of a score less its covariance
+    with another one of the same query) or "shared" (E of the product of these two scores).
 
-    The common ones are read from the generated module; any other is derived when it is first needed.
+    The common ones are read from the generated module; any other is derived when it is first
+    needed.
     """
     from . import closed_forms
 
@@ -56,7 +57,8 @@ def derive(definition: Definition, structure: Structure, what: str) -> dict[Part
     from .model import Model
 
     kind, _, order = what.partition(" ")
-    model = Model(structure, {"cross": "ts", "row": "tsr", "shared": "tsr"}.get(kind, definition.labels))
+    labels = {"cross": "ts", "row": "tsr", "shared": "tsr"}.get(kind, definition.labels)
+    model = Model(structure, labels)
 
     def entry(*labels: str) -> Any:
         return definition.place(model, *labels), (-1,) if definition.channels else ()
@@ -91,17 +93,28 @@ def compiled(form: dict[Parts, Any]) -> ClosedForm:
 
 
 def source(form: dict[Parts, Any]) -> tuple[tuple[str, ...], str]:
-    """Names of the scalars, and the text of a dictionary display of the polynomials in nested form."""
-    names = sorted({str(name) for polynomial in form.values() for monomial in polynomial for name, _ in monomial})
+    """Names of the scalars, and the text of a dictionary display of the polynomials in nested
+    form.
+    """
+    names = sorted(
+        {
+            str(name)
+            for polynomial in form.values()
+            for monomial in polynomial
+            for name, _ in monomial
+        }
+    )
     entries = [
-        f"{parts!r}: {_nested([(dict(monomial), coefficient) for monomial, coefficient in polynomial.items()])}"
-        for parts, polynomial in sorted(form.items(), key=lambda item: item[0])
+        f"{parts!r}: {_nested([(dict(monomial), number) for monomial, number in terms.items()])}"
+        for parts, terms in sorted(form.items(), key=lambda item: item[0])
     ]
     return tuple(names), "{" + ", ".join(entries) + "}"
 
 
 def _nested(terms: list[tuple[dict[Hashable, int], Any]]) -> str:
-    """Factor out the scalar that most terms share, again and again (a multivariate Horner scheme)."""
+    """Factor out the scalar that most terms share, again and again (a multivariate Horner
+    scheme).
+    """
     shared = Counter(name for powers, _ in terms for name in powers)
     if len(terms) == 1 or max(shared.values(), default=0) < 2:
         return " + ".join(sorted(_product(powers, coefficient) for powers, coefficient in terms))
@@ -109,7 +122,9 @@ def _nested(terms: list[tuple[dict[Hashable, int], Any]]) -> str:
     inside, outside = [], []
     for powers, coefficient in terms:
         if most in powers:
-            inside.append(({n: p - (n == most) for n, p in powers.items() if p > (n == most)}, coefficient))
+            inside.append(
+                ({n: p - (n == most) for n, p in powers.items() if p > (n == most)}, coefficient)
+            )
         else:
             outside.append((powers, coefficient))
     text = f"{most}*({_nested(inside)})"

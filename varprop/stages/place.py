@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from varprop.spec import TransformerSpec
+from varprop.validation import shorten
 
 from .stage import Stage
 
@@ -19,13 +20,22 @@ def locate(
         TypeError: if a coordinate is not an integer.
     """
     if spec.shape:
-        raise ValueError(f"at: the spec holds arrays of shape {spec.shape}; accepted: a spec of single numbers")
-    names = ("position", "channel") if stage.is_vector else ("i", "j")[: len(stage.definition.labels)]
+        raise ValueError(
+            f"at: the spec holds arrays of shape {spec.shape}; accepted: a spec of single numbers"
+        )
+    names = (
+        ("position", "channel") if stage.is_vector else ("i", "j")[: len(stage.definition.labels)]
+    )
     for name, value in given.items():
         if name not in names and value is not None:
-            raise ValueError(f"{name}: {stage.name} has no such coordinate; accepted: {', '.join(names)}")
+            raise ValueError(
+                f"{name}: {stage.name} has no such coordinate; accepted: {', '.join(names)}"
+            )
     if same_token is not None and (not stage.is_pair or not isinstance(same_token, bool)):
-        raise ValueError(f"same_token: got {same_token!r} for {stage.name}; accepted: True or False, for scores and logits")
+        raise ValueError(
+            f"same_token: got {shorten(same_token)} for {stage.name}; accepted: True or False, "
+            "for scores and logits"
+        )
     width = spec.d_head if stage.name in ("query", "key") else spec.d_model
     for name in names:
         limit = width if name == "channel" else spec.seq_len
@@ -33,11 +43,18 @@ def locate(
         if value is None:
             raise ValueError(f"{name}: missing; accepted: {', '.join(names)} for {stage.name}")
         if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(f"{name}: got {str(value)[:40]!r}; accepted: an integer from 0 to {limit - 1}")
+            raise TypeError(
+                f"{name}: got {str(value)[:40]!r}; accepted: an integer from 0 to {limit - 1}"
+            )
         if not 0 <= value < limit:
-            raise ValueError(f"{name}: got {str(value)[:40]}; accepted: an integer from 0 to {limit - 1}")
+            raise ValueError(
+                f"{name}: got {str(value)[:40]}; accepted: an integer from 0 to {limit - 1}"
+            )
     positions = [given[name].__index__() for name in names if name != "channel"]
     if len(set(positions)) < len(positions):
-        raise ValueError(f"j: got {positions[1]}, which is i; accepted: another position (self_{stage.name} is for i = j)")
+        raise ValueError(
+            f"j: got {positions[1]}, which is i; accepted: another position "
+            f"(self_{stage.name} is for i = j)"
+        )
     channel = given["channel"].__index__() if stage.is_vector else None
     return dict(zip("ts", positions, strict=False)), channel

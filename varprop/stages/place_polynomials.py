@@ -1,4 +1,6 @@
-"""Polynomials in contractions of the fixed encodings, with numbers for coefficients, and their averages."""
+"""Polynomials in contractions of the fixed encodings, with numbers for coefficients, and their
+averages.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,10 @@ class PlacePolynomial(dict[Parts, Any]):
         return total
 
     def variance(self, average: Average) -> Any:
-        """The variance over places: what is the same everywhere does not enter, so nothing cancels."""
+        """The variance over places:
+
+        what is the same everywhere does not enter, so nothing cancels.
+        """
         moving = self.moving()
         square = (moving * moving).averaged(average)
         mean = moving.averaged(average)
@@ -63,7 +68,9 @@ class PlacePolynomial(dict[Parts, Any]):
 
     def relabelled(self, names: dict[str, str]) -> PlacePolynomial:
         """The same function of other positions: replace labels such as s by r."""
-        return PlacePolynomial({rename(parts, names): coefficient for parts, coefficient in self.items()})
+        return PlacePolynomial(
+            {rename(parts, names): coefficient for parts, coefficient in self.items()}
+        )
 
 
 def rename(parts: Parts, names: dict[str, str]) -> Parts:
@@ -74,14 +81,24 @@ def rename(parts: Parts, names: dict[str, str]) -> Parts:
         kind, _, labels = name.partition("_")
         return f"{kind}_{labels.translate(table)}"
 
-    return tuple(sorted(tuple(sorted((renamed(n), indices) for n, indices in part)) for part in parts))
+    return tuple(
+        sorted(tuple(sorted((renamed(n), indices) for n, indices in part)) for part in parts)
+    )
 
 
 @lru_cache(maxsize=8192)
 def exchanged(parts: Parts) -> Parts:
-    """One representative of all products that differ by the names of their positions: they average alike."""
-    labels = sorted({label for part in parts for name, _ in part for label in name.partition("_")[2]})
-    return min(rename(parts, dict(zip(labels, order, strict=True))) for order in permutations("tsr", len(labels)))
+    """One representative of all products that differ by the names of their positions:
+
+    they average alike.
+    """
+    labels = sorted(
+        {label for part in parts for name, _ in part for label in name.partition("_")[2]}
+    )
+    first = "tsr"[: len(labels)]
+    return max(
+        rename(parts, dict(zip(labels, order, strict=True))) for order in permutations(first)
+    )
 
 
 def _is_structural_zero(value: Any) -> bool:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from varprop.positions import Rotary
+
 from .stage import Definition, Stage
+
+if TYPE_CHECKING:
+    from varprop.draws import Array, Draws
 
 _READS = ("own", "position", "mask", "normed")
 
@@ -21,4 +30,27 @@ KEY = Definition(
     reads=(*_READS, "key", "key_bias"),
 )
 
-STAGES = (Stage("query", QUERY), Stage("key", KEY))
+
+def _project(draws: Draws, field: str) -> Array:
+    """q = W x + b, split into heads and rotated."""
+    spec = draws.spec
+    rows = draws["normed_input" if spec.norm is not None else "input"]
+    if getattr(spec, field) != "identity":
+        rows = rows @ draws[f"{field}_weight"].swapaxes(1, 2)
+    heads: Array = rows.reshape(*rows.shape[:2], draws.layout.heads, spec.d_head)
+    biased = heads + draws[f"{field}_bias"]
+    return _rotated(biased, draws) if isinstance(spec.position, Rotary) else biased
+
+
+def _rotated(heads: Array, draws: Draws) -> Array:
+    """Channels 2k and 2k+1 are the real and imaginary part of a number that is turned."""
+    rotation = draws["rotation"]
+    width = 2 * rotation.shape[-1]
+    pairs = np.ascontiguousarray(heads[..., :width]).view(np.complex128)
+    return np.concatenate([(pairs * rotation).view(np.float64), heads[..., width:]], axis=-1)
+
+
+STAGES = (
+    Stage("query", QUERY, lambda draws: _project(draws, "query")),
+    Stage("key", KEY, lambda d: d["query"] if d.spec.shared_qk else _project(d, "key")),
+)

@@ -17,14 +17,17 @@ _PIECE = re.compile(r"([tsr])(\d+)(?:m(\d+))?")
 
 
 class Rows:
-    """The random part of the input rows: scaled embedding + learned position + segment, times masks.
+    """The random part of the input rows: scaled embedding + learned position + segment, times
+    masks.
 
-    ``own`` are cumulants (order -> value) of what each row draws for itself, ``token`` of what rows with the
-    same token share, ``common`` of what all rows share; a mask keeps an entry with probability 1 - dropout
-    and divides it by that.
+    ``own`` are cumulants (order -> value) of what each row draws for itself, ``token`` of what
+    rows with the same token share, ``common`` of what all rows share; a mask keeps an entry with
+    probability 1 - dropout and divides it by that.
     """
 
-    def __init__(self, own: list[Source], token: list[Source], common: list[Source], dropout: Any = 0) -> None:
+    def __init__(
+        self, own: list[Source], token: list[Source], common: list[Source], dropout: Any = 0
+    ) -> None:
         self._own, self._token, self._common, self._dropout = own, token, common, dropout
         self._noise: dict[tuple[str, Counts], Any] = {}
         self._moments: dict[tuple[str, Counts], Any] = {}
@@ -39,7 +42,10 @@ class Rows:
         return GENERAL if kind != ABSENT and self.kind() == GENERAL else kind
 
     def cumulant(self, name: str, tokens: str) -> Any:
-        """The value of a scalar such as ``x_t2_s1``; ``tokens`` names each row's token ("00": the same)."""
+        """The value of a scalar such as ``x_t2_s1``;
+
+        ``tokens`` names each row's token ("00": the same).
+        """
         counts = _counts(name)
         if is_zero(self._dropout):
             return self._noise_cumulant(tokens, counts[:3])
@@ -72,17 +78,25 @@ class Rows:
         result = self._masked_moment(tokens, counts)
         for ways, part, rest in _splits(counts):
             if any(rest):
-                result = result - ways * self._masked_cumulant(tokens, part) * self._masked_moment(tokens, rest)
+                result = result - ways * self._masked_cumulant(tokens, part) * self._masked_moment(
+                    tokens, rest
+                )
         return result
 
 
-def _moment(counts: Counts, cumulant: Callable[[Counts], Any], known: dict[Any, Any], tokens: str) -> Any:
-    """A moment from cumulants: the block that holds the first variable, times the moment of the rest."""
+def _moment(
+    counts: Counts, cumulant: Callable[[Counts], Any], known: dict[Any, Any], tokens: str
+) -> Any:
+    """A moment from cumulants:
+
+    the block that holds the first variable, times the moment of the rest.
+    """
     if not any(counts):
         return 1
     if (tokens, counts) not in known:
         known[tokens, counts] = sum(
-            ways * cumulant(part) * _moment(rest, cumulant, known, tokens) for ways, part, rest in _splits(counts)
+            ways * cumulant(part) * _moment(rest, cumulant, known, tokens)
+            for ways, part, rest in _splits(counts)
         )
     return known[tokens, counts]
 
@@ -99,7 +113,10 @@ def _splits(counts: Counts) -> tuple[tuple[int, Counts, Counts], ...]:
             for ways, part in result
             for taken in range(held, count + 1)
         ]
-    return tuple((ways, part, tuple(c - p for c, p in zip(counts, part, strict=True))) for ways, part in result)
+    return tuple(
+        (ways, part, tuple(c - p for c, p in zip(counts, part, strict=True)))
+        for ways, part in result
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -113,7 +130,9 @@ def _counts(name: str) -> Counts:
 
 
 def _kind(sources: list[Source], from_order: int = 1) -> str:
-    if not sources or all(is_zero(source(order)) for source in sources for order in range(from_order, 9)):
+    if not sources or all(
+        is_zero(source(order)) for source in sources for order in range(from_order, 9)
+    ):
         return ABSENT
     return classify(sources)
 

@@ -1,24 +1,27 @@
-"""What a stage is: a definition for the engine, and where its numbers come from."""
+"""What a stage is: a definition for the engine, a sampler in NumPy, and where its numbers come
+from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .structure import ABSENT, IDENTITY, Structure
 
 if TYPE_CHECKING:
     from varprop.algebra.tensors import Tensor
+    from varprop.draws import Array, Draws
     from varprop.spec import TransformerSpec
-
-    from .model import Model
 
 
 class Definition(NamedTuple):
-    """A quantity at one place, in terms of a :class:`Model`; several stages may share one.
+    """A quantity at one place, in terms of a `Model`; several stages may share one.
 
-    ``labels`` are the positions it depends on, ``channels`` is whether it has a channel, and ``reads``
-    names the fields of the structure that its closed form can depend on.
+    ``place(model, *labels)`` is its tensor at the positions ``labels``, ``channels`` is whether it
+    has a channel, ``reads`` names the fields of the structure that its closed form can depend on,
+    and ``turns`` is whether rotations matter.
     """
 
     name: str
@@ -26,18 +29,21 @@ class Definition(NamedTuple):
     labels: str
     channels: bool
     reads: tuple[str, ...]
+    turns: bool = True
 
 
 class Stage(NamedTuple):
     """One quantity of the front of a Transformer.
 
-    ``rows`` says which rows it reads: "table", "scaled", "position", "input", "normed", or the "stream" that the
-    projections read, normed if there is a norm; ``factor`` is
-    the spec's field that multiplies it, ``present`` whether a spec has it.
+    ``sample`` simulates it from raw draws and earlier stages and shares nothing with the
+    definition. ``rows`` says which rows it reads: "table", "scaled", "position", "input",
+    "normed", or the "stream" that projections read, normed if there is a norm.  ``factor`` is the
+    spec's field that multiplies it, ``present`` whether a spec has it.
     """
 
     name: str
     definition: Definition
+    sample: Callable[[Draws], Array]
     rows: str = "stream"
     factor: str | None = None
     present: Callable[[TransformerSpec], bool] = lambda spec: True
@@ -53,14 +59,19 @@ class Stage(NamedTuple):
         return len(self.definition.labels) == 2
 
 
+@lru_cache(maxsize=4096)
 def narrowed(structure: Structure, definition: Definition, cross: str = ABSENT) -> Structure:
-    """Keep of a structure only what the definition reads, so that equal closed forms have equal keys."""
-    kept = {name: getattr(structure, name) for name in definition.reads}
+    """Keep of a structure only what the definition reads, so that equal closed forms have equal
+    keys.
+    """
+    kept: dict[str, Any] = {name: getattr(structure, name) for name in definition.reads}
+    if not definition.turns and structure.position == "rotary":
+        kept["position"] = ABSENT
     if structure.normed:
         kept |= {"normed": True, "own": ABSENT, "mask": False}
-        if structure.position == "sinusoidal" and "position" in kept:
+        if structure.position == "sinusoidal":
             kept["position"] = ABSENT
         cross = ABSENT
-    if IDENTITY in (kept.get("query"), kept.get("key")) and definition.name in ("query", "key"):
-        kept |= {name: structure._asdict()[name] for name in ("query", "key")}
+    if definition.name in ("query", "key") and IDENTITY in (structure.query, structure.key):
+        kept |= {"query": structure.query, "key": structure.key}
     return Structure(**kept)._replace(cross=cross)

@@ -1,4 +1,7 @@
-"""What of a specification decides the shape of a closed form: which tensors there are, and which cumulants vanish."""
+"""What of a specification decides the shape of a closed form:
+
+which tensors there are, and which cumulants vanish.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ ABSENT, SYMMETRIC, GENERAL, IDENTITY = "absent", "symmetric", "general", "identi
 class Structure(NamedTuple):
     """The hashable key of a closed form; numbers (scales, variances, sizes) are its arguments.
 
-    A distribution is ``absent`` (identically 0), ``symmetric`` (all odd cumulants are 0) or ``general``.
-    ``own`` is the random part of one row of the input, ``cross`` what two rows have in common (a segment,
-    a repeated token); ``position`` is "absent", "sinusoidal" (fixed numbers f) or "rotary" (rotations R);
-    ``mask`` is whether dropout masks multiply the fixed numbers; ``normed`` is whether a norm with eps = 0
-    stands before the projections.
+    A distribution is ``absent`` (identically 0), ``symmetric`` (all odd cumulants are 0) or
+    ``general``. ``own`` is the random part of one row of the input, ``cross`` what two rows have
+    in common (a segment, a repeated token); ``position`` is "absent", "sinusoidal" (fixed numbers
+    f) or "rotary" (rotations R); ``mask`` is whether dropout masks multiply the fixed numbers;
+    ``normed`` is whether a norm with eps = 0 stands before the projections.
     """
 
     own: str = SYMMETRIC
@@ -30,5 +33,9 @@ class Structure(NamedTuple):
 
     def text(self) -> str:
         """A short name, unique to this structure."""
-        words = [f"{name}={value}" for name, value in self._asdict().items() if value != self._field_defaults[name]]
+        words = [
+            f"{name}={value}"
+            for name, value in self._asdict().items()
+            if value != self._field_defaults[name]
+        ]
         return " ".join(words) or "plain"

@@ -8,6 +8,8 @@ import sympy
 from sympy.core.symbol import Str
 
 from varprop.encodings import Encoding, place_average
+from varprop.encodings.averages import merge_free
+from varprop.encodings.trigonometric import STILL, Part, block_waves
 from varprop.expressions import SYMBOLIC
 from varprop.positions import Rotary
 from varprop.spec import TransformerSpec
@@ -25,66 +27,91 @@ _PARTS: dict[str, Parts] = {}
 class PlaceMean(sympy.Function):  # type: ignore[misc]
     """The average over distinct positions of a product of contractions of a fixed encoding.
 
-    ``PlaceMean(contractions, kind, width, turning, base, seq_len)``; with numbers for its sizes it
-    evaluates to the average, see :func:`varprop.encodings.place_average`.
+    ``PlaceMean(contractions, kind, width, turning, base, seq_len)``; with numbers for its sizes
+    ``evalf`` and ``lambdify`` give the average, see :func:`varprop.encodings.place_average`.
     """
 
     is_real = True
 
-    @classmethod
-    def eval(cls, *args: Any) -> Any:
-        """Nothing is simplified; averages are numbers only when sizes are."""
-        return None
+    @staticmethod
+    def _imp_(
+        name: str, kind: str, width: float, turning: float, base: float, seq_len: float
+    ) -> float | None:
+        encoding = Encoding(str(kind), int(width), int(turning), float(base))
+        return place_average(encoding, _PARTS[str(name)], int(seq_len))
 
     def _eval_evalf(self, precision: int) -> Any:
-        name, kind, width, turning, base, seq_len = self.args
-        sizes = (width, turning, base, seq_len)
+        name, kind, *sizes = self.args
         if not all(size.is_number for size in sizes):
             return None
-        encoding = Encoding(kind.name, int(width), int(turning), float(base))
-        value = place_average(encoding, _PARTS[name.name], int(seq_len))
+        value = self._imp_(name.name, kind.name, *map(float, sizes))
         return sympy.nan if value is None else sympy.Float(value)
 
     def _sympystr(self, printer: Any) -> str:
-        name, _, width, *_ = self.args
-        return f"<{name.name}>({printer.doprint(width)}, {printer.doprint(self.args[-1])})"
+        name, _, width, _, _, seq_len = self.args
+        return f"mean[{name.name}]({printer.doprint(width)}, {printer.doprint(seq_len)})"
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:
-        text = rf"\left\langle {_contractions_latex(_PARTS[self.args[0].name])} \right\rangle"
+        text = (
+            rf"\left\langle {' '.join(map(_part_latex, _PARTS[self.args[0].name]))} \right\rangle"
+        )
         return text if exp is None else rf"{text}^{{{exp}}}"
 
 
-def _contractions_latex(parts: Parts) -> str:
-    """Contractions as sums over channels, with p for table entries and R for rotations."""
-    return r" \, ".join(_part_latex(part) for part in parts)
-
-
-def _part_latex(part: Any) -> str:
-    letters = "abcdefgh"
-    factors = []
-    for name, indices in part:
-        kind, _, labels = name.partition("_")
-        channels = "".join("c" if index < 0 else letters[index] for index in indices)
-        factors.append(f"{'p' if kind == 'f' else 'R'}_{{{labels}{channels}}}")
-    summed = sorted({letters[index] for _, indices in part for index in indices if index >= 0})
-    return (rf"\sum_{{{''.join(summed)}}} " if summed else "") + " ".join(factors)
-
-
-def _name(parts: Parts) -> str:
-    text = " ".join("".join(f"{name}{list(indices)}" for name, indices in part) for part in parts)
-    _PARTS[text] = parts
-    return text
-
-
 def place_mean(context: Context, parts: Parts) -> Any:
-    """The symbolic average of a product of contractions; an exact value where it has a simple one."""
-    width, turning = context.sizes["d_model"], context.sizes["d_model"]
+    """The average of a product of contractions, as an exact value where it has one whatever the
+    sizes are.
+    """
+    width = turning = context.sizes["d_model"]
     kind = "sinusoidal"
     if isinstance(context.spec.position, Rotary):
         kind, width = "rotary", context.sizes["d_head"]
         turning = context.value("position.fraction") * width
+        values = [_still(part, width, turning) for part in merge_free(parts)]
+        if None not in values:
+            return sympy.Mul(*values)
     base = context.value("position.base")
     return PlaceMean(Str(_name(parts)), Str(kind), width, turning, base, context.sizes["seq_len"])
+
+
+def _still(part: Part, width: Any, turning: Any) -> Any:
+    """The value of a contraction of rotations that is the same at all places, else None."""
+    waves = block_waves(part, (0, 1))
+    if any(wave != STILL for wave, _ in waves):
+        return None
+    pair = sympy.nsimplify(sum(c.real for _, c in waves))
+    total = turning * (pair / 2 - 1) + width
+    return total / width if any(index < 0 for _, indices in part for index in indices) else total
+
+
+def _name(parts: Parts) -> str:
+    text = " * ".join(map(_part_text, parts))
+    _PARTS[text] = parts
+    return text
+
+
+def _factors(part: Part) -> tuple[list[str], list[tuple[str, str]]]:
+    """Summed letters, and each factor as its tensor's letter (p for tables) and its indices."""
+    letters = "abcdefgh"
+    summed = sorted({letters[index] for _, indices in part for index in indices if index >= 0})
+    factors = []
+    for name, indices in part:
+        kind, _, labels = name.partition("_")
+        channels = "".join("i" if index < 0 else letters[index] for index in indices)
+        factors.append(("p" if kind == "f" else kind, labels + channels))
+    return summed, factors
+
+
+def _part_text(part: Part) -> str:
+    summed, factors = _factors(part)
+    body = " ".join(f"{tensor}_{indices}" for tensor, indices in factors)
+    return f"sum_{''.join(summed)} {body}" if summed else body
+
+
+def _part_latex(part: Part) -> str:
+    summed, factors = _factors(part)
+    body = " ".join(f"{tensor}_{{{indices}}}" for tensor, indices in factors)
+    return rf"\sum_{{{''.join(summed)}}} {body}" if summed else body
 
 
 def formula(spec: TransformerSpec, moments: Moments, attribute: str) -> Any:
@@ -99,18 +126,22 @@ def formula(spec: TransformerSpec, moments: Moments, attribute: str) -> Any:
     from .context import Context
 
     if attribute not in ATTRIBUTES:
-        raise ValueError(f"attribute: got {str(attribute)[:40]!r}; accepted: {', '.join(ATTRIBUTES)}")
+        raise ValueError(
+            f"attribute: got {str(attribute)[:40]!r}; accepted: {', '.join(ATTRIBUTES)}"
+        )
+    if spec.has_arrays:
+        raise ValueError("formula: the spec holds arrays; accepted: a spec of single numbers")
     stage = moments.stage
     if getattr(moments, attribute) is None:
-        raise ValueError(f"{stage.name}.{attribute}: does not apply or has no exact form with this spec")
-    value = getattr(Symbolic(stage, Context(spec, SYMBOLIC)), attribute)
-    return tidy(sympy.sympify(value))
+        raise ValueError(
+            f"{stage.name}.{attribute}: does not apply or has no exact form with this spec"
+        )
+    return tidy(sympy.sympify(getattr(Symbolic(stage, Context(spec, SYMBOLIC)), attribute)))
 
 
 def tidy(expression: Any) -> Any:
-    """Bring an expression into the shorter of its expanded and its factored form."""
-    candidates = [expression, sympy.expand(expression)]
-    candidates.append(sympy.factor_terms(candidates[-1]))
-    if candidates[1].is_polynomial(*candidates[1].free_symbols) or sympy.count_ops(candidates[1]) < 60:
-        candidates.append(sympy.factor(candidates[1]))
-    return min(candidates, key=lambda candidate: sympy.count_ops(candidate))
+    """The shortest of a few equal forms; long expressions are left as they come."""
+    if sympy.count_ops(expression) > 400:
+        return expression
+    forms = [expression, sympy.expand(expression), sympy.factor(expression)]
+    return min(forms, key=sympy.count_ops)

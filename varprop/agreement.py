@@ -15,7 +15,10 @@ LIMIT = 5.0
 
 
 class Row(NamedTuple):
-    """One attribute of one stage, predicted and measured; ``z`` is None where no prediction exists."""
+    """One attribute of one stage, predicted and measured;
+
+    ``z`` is None where no prediction exists.
+    """
 
     stage: str
     attribute: str
@@ -25,12 +28,23 @@ class Row(NamedTuple):
 
     @property
     def judged(self) -> bool:
-        """Second-order attributes decide; kurtosis is shown only, its standard error is optimistic."""
+        """Second-order attributes decide;
+
+        kurtosis is shown only, its standard error is optimistic.
+        """
         return self.z is not None and self.attribute != "excess_kurtosis"
+
+    @property
+    def agrees(self) -> bool:
+        """Whether prediction and measurement are at most LIMIT standard errors apart."""
+        return self.z is not None and abs(self.z) <= LIMIT
 
 
 class Check:
-    """Rows of predicted, measured, standard error and z; ``passed`` if every judged abs(z) is at most 5."""
+    """Rows of predicted, measured, standard error and z;
+
+    ``passed`` if every judged abs(z) is at most 5.
+    """
 
     def __init__(self, spec: TransformerSpec, rows: list[Row], replicates: int, seed: int) -> None:
         self.spec, self.rows, self.replicates, self.seed = spec, rows, replicates, seed
@@ -38,7 +52,7 @@ class Check:
     @property
     def passed(self) -> bool:
         """Whether prediction and measurement agree."""
-        return all(abs(row.z) <= LIMIT for row in self.rows if row.judged and row.z is not None)
+        return all(row.agrees for row in self.rows if row.judged)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -76,7 +90,7 @@ def check(
     replicates: int = 2000,
     seed: int = 0,
     progress: bool | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     **fields: Any,
 ) -> Check:
     """Compare ``predict`` with ``measure`` on one specification; takes what ``measure`` takes.
@@ -85,7 +99,9 @@ def check(
         ValueError, TypeError: as ``predict`` and ``measure`` do, before any work is done.
     """
     prediction = predict(spec, **fields)
-    measured = measure(prediction.spec, replicates=replicates, seed=seed, progress=progress, workers=workers)
+    measured = measure(
+        prediction.spec, replicates=replicates, seed=seed, progress=progress, workers=workers
+    )
     rows = []
     for stage, moments in measured.items():
         for attribute in ATTRIBUTES:
@@ -93,6 +109,10 @@ def check(
             if estimate is None:
                 continue
             predicted = getattr(prediction[stage], attribute)
-            z = None if predicted is None else z_score(predicted, estimate, moments.magnitude(attribute))
+            z = (
+                None
+                if predicted is None
+                else z_score(predicted, estimate, moments.magnitude(attribute))
+            )
             rows.append(Row(stage, attribute, predicted, estimate, z))
     return Check(prediction.spec, rows, replicates, seed)

@@ -1,0 +1,109 @@
+"""Softmax expectations for logits of standard deviation 1/3 or more, up to any size."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from varprop.numeric import Floats
+from varprop.quadrature.integrals import Integrals
+from varprop.quadrature.nodes import NEGLECTED, STEP, decay, log_t_nodes
+
+HIGHEST = 4.25
+"""End of the grid of x = log t + l; the largest kernel, e^{4 x - e^x}, is 3e-23 there."""
+
+SMOOTH = 0.5
+"""Width of the Gaussian distribution function that stands in for 1 - exp(-e^x)."""
+
+
+class WideTable:
+    """Everything that depends on u = log t and the standard deviation alone.
+
+        m_k(u) = int N(x - u; 0, std^2) e^{k x - e^x} dx
+
+    phi = m_0 has a kernel that does not decay. With Phi the Gaussian distribution function,
+    1 - phi(u) = Phi((u + gamma) / sqrt(std^2 + SMOOTH^2))
+               + int N(x - u) [1 - exp(-e^x) - Phi((x + gamma) / SMOOTH)] dx.
+    """
+
+    def __init__(self, std: float, fewest: float, most: float) -> None:
+        from scipy.special import ndtr
+
+        self.std = std
+        self.log_t, self.step = log_t_nodes(std, fewest, most)
+        self._kernels = _kernels(math.floor(-(math.log(most) + NEGLECTED) / STEP))
+        self._offset = (self._kernels.x - self.log_t[:, None]) / std
+        self._gaussian = decay(self._offset**2 * -0.5) * (STEP / std / math.sqrt(2 * math.pi))
+        smooth = ndtr((self.log_t + np.euler_gamma) / math.hypot(std, SMOOTH))
+        # Rounding may put 1 - phi beyond 1 where phi itself is nothing.
+        self.small = np.clip(smooth + self._gaussian @ self._kernels.bump, 0, 1 - 2.0**-53)
+        self.log_phi = np.log1p(-self.small)
+
+    def integrals(self, n: Floats) -> Integrals:
+        """Return all one-dimensional integrals for each row length n >= 2: (n,) each.
+
+            F = -gamma - n int u m_1 phi^{n-1},  E sum p^2 = n int m_2 phi^{n-1},
+            entropy = -n int E[(gamma + x) e^{x - e^x}] phi^{n-1},
+            E sum p^2 (1 - p)^2 = n int (m_2 - m_3 + m_4/6) phi^{n-1},
+            E sum_{i != j} p_i^2 p_j^2 = n (n-1)/6 int m_2^2 phi^{n-2}.
+
+        The kernels of the third and fourth integrate to 0: for wide logits they would cancel. By
+        parts, int N k dx = int N (x - u)/std^2 K dx with K' = k, which is
+        K = (gamma + x) exp(-e^x) + E_1(e^x) and K = (t^2/2 - t^3/6) e^-t, t = e^x.
+        """
+        first, second = (self._gaussian @ self._kernels.powers).T
+        shifted = self._offset * self._gaussian
+        entropy, own = (shifted @ self._kernels.primitives / self.std).T
+        pairs = second**2 / np.exp(self.log_phi) / 6
+        columns = np.stack([self.log_t * first, second, entropy, own, pairs], axis=1)
+        power = decay(np.multiply.outer(n - 1, self.log_phi))
+        means = (n * self.step) * (power @ columns).T
+        excess = -np.euler_gamma - means[0] - np.log(n)
+        return Integrals(
+            excess=excess,
+            entropy=means[2],
+            deficit=np.log(n) - means[2],
+            squares=means[1],
+            squares_excess=means[1] - 1 / n,
+            jacobian=means[3] + (n - 1) * means[4],
+        )
+
+
+class _Kernels(NamedTuple):
+    """What is averaged over x = log t + l, at the nodes: x and bump (x,), the others (x, 2)."""
+
+    x: Floats
+    bump: Floats
+    powers: Floats
+    primitives: Floats
+
+
+@lru_cache
+def _kernels(lowest: int) -> _Kernels:
+    """Return the kernels at the multiples of STEP from lowest * STEP to HIGHEST."""
+    from scipy.special import ndtr
+
+    x = np.asarray(STEP * np.arange(lowest, round(HIGHEST / STEP) + 1), np.float64)
+    t = np.exp(x)
+    bump = -np.expm1(-t) - ndtr((x + np.euler_gamma) / SMOOTH)
+    powers = np.stack([t * np.exp(-t), t**2 * np.exp(-t)], axis=1)
+    primitives = np.stack([_entropy_primitive(x), (t**2 / 2 - t**3 / 6) * np.exp(-t)], axis=1)
+    return _Kernels(x, bump, powers, primitives)
+
+
+def _entropy_primitive(x: Floats) -> Floats:
+    """(gamma + x) exp(-t) + E_1(t), t = e^x, where E_1(t) = Ein(t) - gamma - x cancels for t <
+    1.
+    """
+    from scipy.special import exp1
+
+    t = np.exp(x)
+    small = np.minimum(t, 1)
+    # Ein(t) = -sum_k (-t)^k / (k k!); the term after k = 18 is below the unit roundoff.
+    series = -sum((-small) ** k / (k * math.factorial(k)) for k in range(1, 19))
+    below = series + (np.euler_gamma + x) * np.expm1(-small)
+    above = (np.euler_gamma + x) * np.exp(-t) + exp1(np.maximum(t, 1))
+    return np.where(t < 1, below, above)

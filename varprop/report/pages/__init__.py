@@ -1,0 +1,113 @@
+"""The derivation pages: a builder each, and what it measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from varprop.report.numbers import Experiment
+from varprop.report.page import Page
+
+from . import embedding, input_sum, positional_encoding, projections, rotary, scores, self_scores
+
+
+class Chapter(NamedTuple):
+    """One page."""
+
+    build: Callable[[], Page]
+    summary: str
+    experiment: Experiment
+
+
+_SECOND = ("mean", "variance", "ensemble_variance", "second_moment")
+
+
+def _rows(stage: str, *more: str) -> tuple[str, ...]:
+    return tuple(f"{stage}.{attribute}" for attribute in (*_SECOND, *more))
+
+
+CHAPTERS: tuple[Chapter, ...] = (
+    Chapter(
+        embedding.build,
+        "one entry, the whole vector, and what the factor does to each",
+        Experiment(
+            {
+                "d_model": 64,
+                "seq_len": 32,
+                "embedding": "uniform(-0.05, 0.05)",
+                "token_repeat": "1/50",
+                "position": "none",
+            },
+            _rows("scaled_embedding", "excess_kurtosis", "cross_position_moment"),
+        ),
+    ),
+    Chapter(
+        positional_encoding.build,
+        "mean square one half, variance less, and why",
+        Experiment(
+            {"d_model": 512, "seq_len": 128},
+            _rows("position", "cross_position_moment"),
+            replicates=200,
+        ),
+    ),
+    Chapter(
+        input_sum.build,
+        "shares, per place and pooled, segment and dropout",
+        Experiment(
+            {
+                "d_model": 128,
+                "n_heads": 4,
+                "seq_len": 64,
+                "segment": "normal(std=0.5)",
+                "dropout": 0.1,
+            },
+            _rows("input", "excess_kurtosis", "cross_position_moment"),
+        ),
+    ),
+    Chapter(
+        projections.build,
+        "from norms of rows to variances of queries, for each initializer",
+        Experiment(
+            {"d_model": 512},
+            _rows("query", "excess_kurtosis", "cross_position_moment"),
+            replicates=1000,
+        ),
+    ),
+    Chapter(
+        scores.build,
+        "between different positions, under every scaling rule, and what the softmax sees",
+        Experiment(
+            {"d_model": 512}, _rows("logits", "row_variance", "excess_kurtosis"), replicates=1000
+        ),
+    ),
+    Chapter(
+        self_scores.build,
+        "the diagonal, for independent and for shared projections",
+        Experiment(
+            {
+                "d_model": 64,
+                "n_heads": 4,
+                "seq_len": 16,
+                "shared_qk": True,
+                "query": "normal(std=0.125)",
+            },
+            _rows("self_logits", "excess_kurtosis"),
+        ),
+    ),
+    Chapter(
+        rotary.build,
+        "what a rotation changes, and what it cannot",
+        Experiment(
+            {
+                "d_model": 64,
+                "n_heads": 4,
+                "seq_len": 16,
+                "position": "rotary(base=100)",
+                "shared_qk": True,
+                "query": "normal(std=0.125)",
+                "token_repeat": 0.125,
+            },
+            _rows("logits", "row_variance", "excess_kurtosis"),
+        ),
+    ),
+)
