@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from varprop.stages.context import Context
-from varprop.stages.place_polynomials import PlacePolynomial
+from varprop.stages.pooling import Pooled, PooledAfterNorm
 from varprop.stages.rows import is_zero
 from varprop.stages.stage import Stage
 
@@ -23,9 +23,6 @@ ATTRIBUTES = (
     "cross_position_moment",
     "row_variance",
 )
-
-
-CERTAIN = 1
 
 
 def attribute(compute: Callable[[Moments], Any]) -> cached_property[Any]:
@@ -60,123 +57,82 @@ class PlaceMoments(NamedTuple):
 class Moments:
     """What is known of one stage; each attribute is computed when it is first read.
 
-    With k_n the cumulants over draws at one place and <.> the average over places:
-    mean = <k_1>, ensemble_variance = <k_2>, variance = <k_2> + <k_1^2> - <k_1>^2, and the fourth
-    central moment behind excess_kurtosis is <k_4 + 3 k_2^2 + 4 k_3 e + 6 k_2 e^2 + e^4> with e =
-    k_1 - <k_1>. Values are floats, arrays where fields are arrays (nan where nothing is known), or
-    None.
+    Values are floats, arrays where fields are arrays (nan where nothing is known), or None; see
+    :mod:`varprop.stages.pooling` for how they follow from closed forms per place.
     """
 
     method = "exact"
 
     def __init__(self, stage: Stage, context: Context) -> None:
         self.stage, self._context = stage, context
-        self._factor = 1 if stage.factor is None else context.value(stage.factor)
-        self._polynomials: dict[tuple[str, str], PlacePolynomial] = {}
+
+    @cached_property
+    def _pooled(self) -> Pooled | PooledAfterNorm:
+        normed = self._context.structure(self.stage.rows).normed
+        return (PooledAfterNorm if normed else Pooled)(self.stage, self._context)
 
     @attribute
     def mean(self) -> Any:
         """Average over draws, positions, channels."""
-        if self._normed:
-            return self._finished(self._raw(1))
-        return self._finished(self._mixed(1).averaged(self._context.average))
+        return self._finished(self._pooled.mean())
 
     @attribute
     def ensemble_variance(self) -> Any:
         """Variance over draws at one fixed place, averaged over places."""
-        if self._normed:
-            known = self._context.known(self._polynomial("moment 1", 1))
-            variance = self._pooled_variance
-            spread = None if known is None else known.variance(self._context.average)
-            return self._finished(None if variance is None or spread is None else variance - spread)
-        return self._finished(self._ensemble_variance)
+        return self._finished(self._pooled.ensemble_variance)
 
     @attribute
     def variance(self) -> Any:
         """Variance over draws, positions and channels together."""
-        return self._finished(self._pooled_variance)
+        return self._finished(self._pooled.variance)
 
     @attribute
     def second_moment(self) -> Any:
         """Mean square: variance + mean^2."""
-        if self._normed:
-            return self._finished(self._raw(2))
-        mean = self._mixed(1).averaged(self._context.average)
-        variance = self._pooled_variance
-        return self._finished(None if mean is None or variance is None else variance + mean * mean)
+        return self._finished(self._pooled.second_moment())
 
     @attribute
     def std(self) -> Any:
         """Square root of the variance."""
-        variance = self._pooled_variance
+        variance = self._pooled.variance
         return self._finished(None if variance is None else self._context.functions.sqrt(variance))
 
     @attribute
     def excess_kurtosis(self) -> Any:
         """Of the pooled distribution; None where the variance is 0."""
-        variance, fourth = self._pooled_variance, self._fourth_central_moment
-        if variance is None or fourth is None or is_zero(variance):
+        variance = self._pooled.variance
+        if variance is None or is_zero(variance):
             return None
-        if isinstance(variance, np.ndarray):
-            variance = np.where(variance == 0, np.nan, variance)
-        return self._finished(fourth / variance**2 - 3)
+        fourth = self._pooled.fourth_central_moment()
+        return self._finished(None if fourth is None else fourth / nonzero(variance) ** 2 - 3)
 
     @attribute
     def cross_position_moment(self) -> Any:
         """Mean over positions t != s and channels c of E[x_tc x_sc]; vectors only."""
         if not self.stage.is_vector:
             return None
-        return self._finished(self._pair_average("cross"), positions=2)
+        return self._finished(self._pooled.cross_position_moment(), positions=2)
 
     @attribute
     def row_variance(self) -> Any:
-        """Mean over rows i of E[l_ij^2] - E[l_ij l_ij'] over distinct i, j, j';
+        """Mean over i of E[l_ij^2] - E[l_ij l_ij'] over distinct i, j, j';
 
         scores and logits only.
         """
-        if not self.stage.is_pair:
-            return None
-        if self._normed:
-            second, product = self._raw(2), self._raw_pair
-            value = None if second is None or product is None else second - product
-        else:
-            value = self._row_variance
-        return self._finished(value, positions=3)
+        return (
+            self._finished(self._pooled.row_variance(), positions=3) if self.stage.is_pair else None
+        )
 
     @attribute
     def shares(self) -> Any:
-        """The input's second moment split over embedding, position and segment;
-
-        cross terms are halved.
-        """
-        return None if self.stage.name != "input" else input_shares(self._context)
+        """The input's second moment split over embedding, position and segment; else None."""
+        return input_shares(self._context) if self.stage.name == "input" else None
 
     def at(
         self, place: dict[str, int], channel: int | None, same_token: bool | None
     ) -> PlaceMoments:
         """Mean, variance over draws and mean square at one place."""
-
-        def here(polynomial: PlacePolynomial | None) -> Any:
-            if polynomial is None:
-                return None
-            return polynomial.averaged(lambda parts: self._context.at(parts, place, channel))
-
-        weights = self._patterns(same_token)
-        if self._normed:
-            first, second = (
-                self._context.known(self._polynomial(f"moment {n}", n)) for n in (1, 2)
-            )
-            mean, square = here(first), here(second)
-            variance = None if mean is None or square is None else square - mean**2
-            return PlaceMoments(*map(self._finished, (mean, variance, square)))
-        means = [here(self._cumulant(1, tokens)) for _, tokens in weights]
-        variances = [here(self._cumulant(2, tokens)) for _, tokens in weights]
-        mean = sum(weight * m for (weight, _), m in zip(weights, means, strict=True))
-        variance = sum(
-            weight * (v + (m - mean) ** 2)
-            for (weight, _), v, m in zip(weights, variances, means, strict=True)
-        )
-        return PlaceMoments(*map(self._finished, (mean, variance, variance + mean**2)))
+        return PlaceMoments(*map(self._finished, self._pooled.at(place, channel, same_token)))
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as plain data."""
@@ -187,123 +143,6 @@ class Moments:
 
     def __repr__(self) -> str:
         return f"<Moments of {self.stage.name}: mean {self.mean}, variance {self.variance}>"
-
-    @property
-    def _normed(self) -> bool:
-        return self._context.structure(self.stage.rows).normed
-
-    def _patterns(self, same_token: bool | None = None) -> list[tuple[Any, str]]:
-        """Which of the stage's positions share a token, with probabilities."""
-        if not self.stage.is_pair:
-            return [(CERTAIN, "0")]
-        return (
-            self._two_tokens() if same_token is None else [(CERTAIN, "00" if same_token else "01")]
-        )
-
-    def _two_tokens(self) -> list[tuple[Any, str]]:
-        repeat = self._context.value("token_repeat")
-        return [(CERTAIN, "01")] if is_zero(repeat) else [(1 - repeat, "01"), (repeat, "00")]
-
-    def _three_tokens(self) -> list[tuple[Any, str]]:
-        repeat = self._context.value("token_repeat")
-        if is_zero(repeat):
-            return [(CERTAIN, "012")]
-        one_pair = [(repeat * (1 - repeat), tokens) for tokens in ("001", "010", "011")]
-        return [((1 - repeat) * (1 - 2 * repeat), "012"), *one_pair, (repeat**2, "000")]
-
-    def _polynomial(self, what: str, power: int, tokens: str | None = None) -> PlacePolynomial:
-        tokens = tokens or ("01" if self.stage.is_pair else "0")
-        if (what, tokens) not in self._polynomials:
-            found = self._context.polynomial(self.stage, what, tokens)
-            self._polynomials[what, tokens] = (
-                found if self.stage.factor is None else found.scaled(self._factor**power)
-            )
-        return self._polynomials[what, tokens]
-
-    def _cumulant(self, order: int, tokens: str) -> PlacePolynomial:
-        return self._polynomial(f"cumulant {order}", order, tokens)
-
-    def _mixed(self, order: int) -> PlacePolynomial:
-        return self._sum(
-            (weight, self._cumulant(order, tokens)) for weight, tokens in self._patterns()
-        )
-
-    @staticmethod
-    def _sum(weighted: Iterable[tuple[Any, PlacePolynomial]]) -> PlacePolynomial:
-        total = PlacePolynomial()
-        for weight, polynomial in weighted:
-            total = total + (polynomial if weight is CERTAIN else polynomial.scaled(weight))
-        return total
-
-    @cached_property
-    def _ensemble_variance(self) -> Any:
-        total, patterns = self._mixed(2), self._patterns()
-        if len(patterns) > 1:
-            departures = (
-                (weight, self._cumulant(1, tokens) - self._mixed(1)) for weight, tokens in patterns
-            )
-            total = total + self._sum(
-                (weight, departure * departure) for weight, departure in departures
-            )
-        return total.averaged(self._context.average)
-
-    @cached_property
-    def _pooled_variance(self) -> Any:
-        if self._normed:
-            mean, square = self._raw(1), self._raw(2)
-            return None if mean is None or square is None else square - mean * mean
-        within, between = self._ensemble_variance, self._mixed(1).variance(self._context.average)
-        return None if within is None or between is None else within + between
-
-    @cached_property
-    def _fourth_central_moment(self) -> Any:
-        if self._normed:
-            first, second, third, fourth = (self._raw(order) for order in range(1, 5))
-            if first is None or second is None or third is None or fourth is None:
-                return None
-            return fourth - 4 * third * first + 6 * second * first**2 - 3 * first**4
-        mean = self._mixed(1)
-        moving = mean.moving().averaged(self._context.average)
-        if moving is None:
-            return None
-        total = PlacePolynomial()
-        for weight, tokens in self._patterns():
-            k1, k2, k3, k4 = (self._cumulant(order, tokens) for order in range(1, 5))
-            departure = k1 - mean + mean.moving() + PlacePolynomial({(): -moving})
-            square = departure * departure
-            total = total + (
-                k4
-                + (k2 * k2).scaled(3)
-                + (k3 * departure).scaled(4)
-                + (k2 * square).scaled(6)
-                + square * square
-            ).scaled(weight)
-        return total.averaged(self._context.average)
-
-    def _pair_average(self, what: str) -> Any:
-        total = self._sum(
-            (weight, self._polynomial(what, 2, tokens)) for weight, tokens in self._two_tokens()
-        )
-        return total.averaged(self._context.average)
-
-    @cached_property
-    def _row_variance(self) -> Any:
-        """E[l^2] - E[l l'] = <k_2 - cov(l, l')> + <(k_1 - k_1')^2>/2, over token patterns."""
-        total = PlacePolynomial()
-        for weight, tokens in self._three_tokens():
-            first = self._cumulant(1, _renumbered(tokens[:2]))
-            other = self._cumulant(1, _renumbered(tokens[::2])).relabelled({"s": "r"})
-            difference = first - other
-            total = total + self._polynomial("row", 2, tokens).scaled(weight)
-            total = total + (difference * difference).scaled(weight / 2)
-        return total.averaged(self._context.average)
-
-    def _raw(self, order: int) -> Any:
-        return self._polynomial(f"moment {order}", order).averaged(self._context.average)
-
-    @cached_property
-    def _raw_pair(self) -> Any:
-        return self._polynomial("shared", 2, "012").averaged(self._context.average)
 
     def _finished(self, value: Any, positions: int = 1) -> Any:
         """Plain float, or array in the spec's shape; None where nothing is known."""
@@ -341,9 +180,12 @@ def input_shares(context: Context) -> dict[str, Any]:
     total = sum(held.values())
     if is_zero(total):
         return dict.fromkeys(held)
-    if isinstance(total, np.ndarray):
-        total = np.where(total == 0, np.nan, total)
-    return {name: value / total for name, value in held.items()}
+    return {name: value / nonzero(total) for name, value in held.items()}
+
+
+def nonzero(value: Any) -> Any:
+    """Put nan for 0 in an array: nothing is known there."""
+    return np.where(value == 0, np.nan, value) if isinstance(value, np.ndarray) else value
 
 
 def _renumbered(tokens: str) -> str:

@@ -1,11 +1,12 @@
 """Reading LaTeX back: a formula of a page as a SymPy expression, and its value at a point.
 
-Every symbol is renamed before parsing, so that the parser sees x_{1}, x_{2}, ... and operators only:
-it would take d for a differential and a symbol before a bracket for a function.
+Every symbol is renamed before parsing, so that the parser sees only x_{1}, x_{2}, ... and
+operators: it would take d for a differential, and a symbol before a bracket for a function.
 """
 
 import math
 import re
+from functools import lru_cache
 
 import sympy
 from sympy.parsing.latex import parse_latex
@@ -32,6 +33,7 @@ TOKEN = re.compile(
 PRODUCT = re.compile(r"(x_\{\d+\})\s*(?=\\left\(|\()")
 
 
+@lru_cache(maxsize=1024)
 def parse(latex: str) -> tuple[sympy.Expr, dict[str, str]]:
     """Return the expression and the name of each of its symbols.
 

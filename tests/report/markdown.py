@@ -1,4 +1,4 @@
-"""Reading a derivation page: equations, tables, inline mathematics, links and code, as they stand."""
+"""Reading a derivation page: equations, tables, inline mathematics, links and code as printed."""
 
 import re
 from typing import NamedTuple

@@ -1,8 +1,8 @@
-"""Every equation and every table of the derivation pages, read back from the markdown and evaluated."""
+"""Every equation and every table of the derivation pages, read back from the text and evaluated."""
 
 import math
 import re
-from functools import lru_cache
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -14,11 +14,12 @@ from .conftest import PAGES
 from .formulas import evaluate, parse
 from .laws import LARGEST
 from .markdown import equations, tables
-from .truths import EQUATIONS, point, sinusoidal
+from .truths import EQUATIONS
+from .truths.points import point, sinusoidal
 
 UNIT = 2.0**-53
 SUMMED = LARGEST * UNIT
-"""Rounding of a sum over all configurations, relative to its terms, in whatever order it is taken."""
+"""Rounding of a sum over all configurations, relative to its terms, in whatever order."""
 EVALUATED = 2**10 * UNIT
 """Rounding of one formula of some hundred operations and powers up to the eighth."""
 
@@ -37,7 +38,7 @@ def test_every_equation_has_a_truth():
         assert page.count("<!-- table:") == len(tables(page)) == page.count("| --- |\n")
 
 
-@lru_cache(maxsize=None)
+@cache
 def known_at(name):
     """Every point of an equation, and the truth there."""
     truth = EQUATIONS[name]
@@ -87,7 +88,11 @@ STAGES = {
     "self.scaling": ("self_logits", "variance", {}),
     "rotary.scaling": ("logits", "variance", {"position": "rotary"}),
 }
-WIDTHS = [{"d_model": 16, "n_heads": 2}, {"d_model": 24, "n_heads": 6}, {"d_model": 2, "n_heads": 1}]
+WIDTHS = [
+    {"d_model": 16, "n_heads": 2},
+    {"d_model": 24, "n_heads": 6},
+    {"d_model": 2, "n_heads": 1},
+]
 
 
 def code(cell):
@@ -103,7 +108,9 @@ def test_scaling(name):
     rules = [tuple(map(code, row[: -len(stds)])) for row in rows]
     assert stds == ["1", "1/sqrt(d_model)"]
     logits = stage.endswith("logits")
-    assert rules == [(c, l) if logits else (c,) for c in SCALES for l in (LOGIT_SCALES if logits else "1")]
+    assert rules == [
+        (c, l) if logits else (c,) for c in SCALES for l in (LOGIT_SCALES if logits else "1")
+    ]
     for sizes in WIDTHS:
         for rule, cells in zip(rules, (row[-len(stds) :] for row in rows), strict=True):
             for std, cell in zip(stds, cells, strict=True):
@@ -116,7 +123,9 @@ def test_scaling(name):
                     embedding_scale=rule[0],
                     seq_len=8,
                 )
-                known = p[stage].shares[attribute] if "share" in name else getattr(p[stage], attribute)
+                known = (
+                    p[stage].shares[attribute] if "share" in name else getattr(p[stage], attribute)
+                )
                 value, terms = evaluate(formula(cell), {"d": p.spec.d_model, "h": p.spec.d_head})
                 assert abs(value - known) <= EVALUATED * max(terms, known), (rule, std, cell, known)
 
@@ -159,11 +168,17 @@ def test_lengths():
         n = int(length.replace(",", ""))
         mean, over_channels = direct(n) if n <= 1024 else in_forty_digits(n)
         apart = "none" if n == 1 else (n * over_channels - 0.5) / (n - 1)
-        for cell, known in zip(cells, [mean, 0.5, 0.5 - mean**2, 0.5 - over_channels, apart], strict=True):
+        for cell, known in zip(
+            cells, [mean, 0.5, 0.5 - mean**2, 0.5 - over_channels, apart], strict=True
+        ):
             if known == "none":
                 assert cell == known
             else:  # six significant figures are printed; the differences lose what cancels
-                assert abs(float(cell) - known) <= 0.51e-5 * abs(known) + 2**6 * UNIT, (length, cell, known)
+                assert abs(float(cell) - known) <= 0.51e-5 * abs(known) + 2**6 * UNIT, (
+                    length,
+                    cell,
+                    known,
+                )
 
 
 def direct(n):
@@ -202,7 +217,9 @@ def test_numbers(name):
 def test_every_table_has_a_truth():
     numbers = {name for name in TABLES if name.endswith(".numbers")}
     others = {"projections.initializers", "position.lengths"}
-    assert numbers == {f"{page.removesuffix('.md')}.numbers" for page in PAGES if page != "README.md"}
+    assert numbers == {
+        f"{page.removesuffix('.md')}.numbers" for page in PAGES if page != "README.md"
+    }
     assert set(TABLES) == numbers | others | set(STAGES)
 
 

@@ -86,12 +86,8 @@ class SinusoidalInvariants:
 
     @property
     def mean_vector_square_norm(self) -> float:
-        """Squared norm of the mean position, |sum_t p_t / seq_len|^2 = (E|p|^2 + (n-1) E[p_i .
-
-        p_j]) / n.
-        """
-        apart = self.mean_inner_product or 0.0
-        return (self.mean_square * self.d_model + (self.seq_len - 1) * apart) / self.seq_len
+        """Squared norm of the mean row, |sum_t p_t / seq_len|^2."""
+        return float(np.sum((self.channel_sums / self.seq_len) ** 2))
 
     @property
     def channel_sums(self) -> NDArray[np.float64]:

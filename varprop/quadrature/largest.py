@@ -9,14 +9,17 @@ import numpy as np
 
 from varprop.numeric import Floats
 from varprop.quadrature.narrow import NarrowTable
-from varprop.quadrature.nodes import NEGLECTED, decay, extent
+from varprop.quadrature.nodes import NEGLECTED, blocks, decay, extent
 from varprop.quadrature.wide import HIGHEST, WideTable
 
 ORDER = 16
 """Gauss-Legendre nodes of a panel."""
 
 PANEL = 3.0
-"""Length of a panel in units of the integrand's scale; 1e-12 of the result is neglected by it."""
+"""Length of a panel in units of the integrand's scale.
+
+The error, of the polynomial under the inner integral, is below 1e-12 of the result (2: 1e-15).
+"""
 
 
 def largest_weight(table: NarrowTable | WideTable, lengths: Floats) -> Floats:
@@ -30,23 +33,30 @@ def largest_weight(table: NarrowTable | WideTable, lengths: Floats) -> Floats:
     integral is that of the interpolating polynomial.
     """
     fewest, most = lengths.min(), lengths.max()
-    std, u = table.std, table.log_t[:, None, None]
     # The largest logit varies by std / extent, e^{-e^x} by 1: panels follow the narrower one.
-    if std < extent(most):
-        z, weights, half = _panels(*_gaussian_window(std, fewest, most), max(std, extent(most)))
-        x = u + std * z
-        density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    if table.std < extent(most):
+        rate = max(table.std, extent(most))
+        nodes, weights, half = _panels(*_gaussian_window(table.std, fewest, most), rate)
+        density = decay(nodes**2 * -0.5) / math.sqrt(2 * math.pi)
     else:
-        x, weights, half = _panels(-(math.log(most) + NEGLECTED), HIGHEST, 1.0)
-        density = decay(((x - u) / std) ** 2 * -0.5) / (std * math.sqrt(2 * math.pi))
-    t = np.exp(x)
-    integrand = density * decay(-t)
-    above = _integral_above(integrand, weights, half)
-    # Rounding may put 1 - psi beyond 1 where psi itself is nothing.
-    log_psi = np.log1p(-np.minimum(table.small[:, None, None] + above, 1 - 2.0**-53))
-    integrand *= weights * t * table.step
-    means = [n * float((integrand * decay((n - 1) * log_psi)).sum()) for n in lengths]
-    return np.array(means)
+        nodes, weights, half = _panels(-(math.log(most) + NEGLECTED), HIGHEST, 1.0)
+        density = None
+    sums = np.zeros(lengths.size)
+    for rows in blocks(table.log_t.size, nodes.size):
+        u = table.log_t[rows, None, None]
+        if density is None:
+            t = np.exp(nodes)
+            integrand = decay(((nodes - u) / table.std) ** 2 * -0.5) * decay(-t)
+            integrand /= table.std * math.sqrt(2 * math.pi)
+        else:
+            t = np.exp(u + table.std * nodes)
+            integrand = density * decay(-t)
+        above = _integral_above(integrand, weights, half)
+        # Rounding may put 1 - psi beyond 1 where psi itself is nothing.
+        log_psi = np.log1p(-np.minimum(table.small[rows, None, None] + above, 1 - 2.0**-53))
+        integrand *= weights * t
+        sums += [float((integrand * decay((n - 1) * log_psi)).sum()) for n in lengths]
+    return np.asarray(lengths * table.step * sums, np.float64)
 
 
 def _gaussian_window(std: float, fewest: float, most: float) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from varprop.numeric import Floats
+from varprop.quadrature.nodes import blocks
 
 BLOCK = 16
 """Ratio of the longest to the shortest row of a block."""
@@ -36,8 +37,8 @@ def over_lengths(evaluate: Evaluate, lengths: Floats) -> Floats:
     """
     distinct, where = np.unique(lengths, return_inverse=True)
     edges = distinct[0] * BLOCK ** np.arange(1 + math.log(distinct[-1] / distinct[0], BLOCK))
-    blocks = np.split(distinct, np.searchsorted(distinct, edges[1:]))
-    parts = [_over_block(evaluate, block) for block in blocks if block.size]
+    groups = np.split(distinct, np.searchsorted(distinct, edges[1:]))
+    parts = [_over_block(evaluate, block) for block in groups if block.size]
     return np.concatenate(parts, axis=1)[:, where.ravel()]
 
 
@@ -52,5 +53,7 @@ def _over_block(evaluate: Evaluate, lengths: Floats) -> Floats:
     coefficients = values @ np.cos(np.multiply.outer(angles, orders)) * (2 / DEGREE)
     coefficients[:, 0] /= 2
     x = np.clip((np.log(lengths) - middle) / half, -1, 1)
-    result: Floats = np.polynomial.chebyshev.chebval(x, coefficients.T)
+    result = np.empty((len(values), len(lengths)))
+    for part in blocks(x.size, len(values)):
+        result[:, part] = np.polynomial.chebyshev.chebval(x[part], coefficients.T)
     return result

@@ -62,17 +62,17 @@ class SoftmaxMoments(Immutable):
     @cached_property
     def max_weight(self) -> Any:
         """E max_j p_j."""
-        return self._shaped(self._evaluate(largest)[0])
+        return self._shaped(self._bounded(self._evaluate(largest)[0]))
 
     @cached_property
     def sum_squares(self) -> Any:
         """E sum_j p_j^2."""
-        return self._shaped(self._integrals.squares)
+        return self._shaped(self._bounded(self._integrals.squares))
 
     @cached_property
     def effective_keys(self) -> Any:
         """1 / E sum_j p_j^2."""
-        return self._shaped(1 / self._integrals.squares)
+        return self._shaped(1 / self._bounded(self._integrals.squares))
 
     @cached_property
     def weight_variance(self) -> Any:
@@ -98,6 +98,10 @@ class SoftmaxMoments(Immutable):
             return mixture(function, self._lengths, self.variance, self._weights)
         variances = np.broadcast_to(np.asarray(self.variance), self._shape).ravel()
         return points(function, self._lengths, variances)
+
+    def _bounded(self, values: Floats) -> Floats:
+        """Values from 1/n to 1, which rounding may miss where logits are equal or very wide."""
+        return np.clip(values, 1 / self._lengths, 1)
 
     def _shaped(self, values: Floats) -> Any:
         if self._shape == ():

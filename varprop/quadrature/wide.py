@@ -10,10 +10,10 @@ import numpy as np
 
 from varprop.numeric import Floats
 from varprop.quadrature.integrals import Integrals
-from varprop.quadrature.nodes import NEGLECTED, STEP, decay, log_t_nodes
+from varprop.quadrature.nodes import NEGLECTED, STEP, blocks, decay, log_t_nodes
 
 HIGHEST = 4.25
-"""End of the grid of x = log t + l; the largest kernel, e^{4 x - e^x}, is 3e-23 there."""
+"""End of the grid of x = log t + l; every kernel is below 1e-21 there."""
 
 SMOOTH = 0.5
 """Width of the Gaussian distribution function that stands in for 1 - exp(-e^x)."""
@@ -34,12 +34,18 @@ class WideTable:
 
         self.std = std
         self.log_t, self.step = log_t_nodes(std, fewest, most)
-        self._kernels = _kernels(math.floor(-(math.log(most) + NEGLECTED) / STEP))
-        self._offset = (self._kernels.x - self.log_t[:, None]) / std
-        self._gaussian = decay(self._offset**2 * -0.5) * (STEP / std / math.sqrt(2 * math.pi))
+        kernels = _kernels(math.floor(-(math.log(most) + NEGLECTED) / STEP))
+        averages = np.empty((self.log_t.size, 5))
+        for rows in blocks(self.log_t.size, kernels.x.size):
+            offset = (kernels.x - self.log_t[rows, None]) / std
+            gaussian = decay(offset**2 * -0.5)
+            averages[rows, :3] = gaussian @ kernels.decaying
+            averages[rows, 3:] = (offset * gaussian) @ kernels.primitives / std
+        averages *= STEP / std / math.sqrt(2 * math.pi)
+        bump, *self._averages = averages.T
         smooth = ndtr((self.log_t + np.euler_gamma) / math.hypot(std, SMOOTH))
         # Rounding may put 1 - phi beyond 1 where phi itself is nothing.
-        self.small = np.clip(smooth + self._gaussian @ self._kernels.bump, 0, 1 - 2.0**-53)
+        self.small = np.clip(smooth + bump, 0, 1 - 2.0**-53)
         self.log_phi = np.log1p(-self.small)
 
     def integrals(self, n: Floats) -> Integrals:
@@ -54,9 +60,7 @@ class WideTable:
         parts, int N k dx = int N (x - u)/std^2 K dx with K' = k, which is
         K = (gamma + x) exp(-e^x) + E_1(e^x) and K = (t^2/2 - t^3/6) e^-t, t = e^x.
         """
-        first, second = (self._gaussian @ self._kernels.powers).T
-        shifted = self._offset * self._gaussian
-        entropy, own = (shifted @ self._kernels.primitives / self.std).T
+        first, second, entropy, own = self._averages
         pairs = second**2 / np.exp(self.log_phi) / 6
         columns = np.stack([self.log_t * first, second, entropy, own, pairs], axis=1)
         power = decay(np.multiply.outer(n - 1, self.log_phi))
@@ -73,11 +77,10 @@ class WideTable:
 
 
 class _Kernels(NamedTuple):
-    """What is averaged over x = log t + l, at the nodes: x and bump (x,), the others (x, 2)."""
+    """Nodes x = log t + l, (x,); kernels for N(x - u) and for N(x - u) (x - u), (x, kernel)."""
 
     x: Floats
-    bump: Floats
-    powers: Floats
+    decaying: Floats
     primitives: Floats
 
 
@@ -89,9 +92,9 @@ def _kernels(lowest: int) -> _Kernels:
     x = np.asarray(STEP * np.arange(lowest, round(HIGHEST / STEP) + 1), np.float64)
     t = np.exp(x)
     bump = -np.expm1(-t) - ndtr((x + np.euler_gamma) / SMOOTH)
-    powers = np.stack([t * np.exp(-t), t**2 * np.exp(-t)], axis=1)
+    decaying = np.stack([bump, t * np.exp(-t), t**2 * np.exp(-t)], axis=1)
     primitives = np.stack([_entropy_primitive(x), (t**2 / 2 - t**3 / 6) * np.exp(-t)], axis=1)
-    return _Kernels(x, bump, powers, primitives)
+    return _Kernels(x, decaying, primitives)
 
 
 def _entropy_primitive(x: Floats) -> Floats:

@@ -21,26 +21,25 @@ def outputs(directory: Path) -> dict[Path, str]:
         ValueError: if the record of measurements is missing or belongs to other experiments.
     """
     from varprop.stages import closed_forms
+    from varprop.stages.generation import module_text
 
     from .pages import CHAPTERS
 
     record = read_record(directory)
-    pages = [(chapter, chapter.build()) for chapter in CHAPTERS]
-    runs = [run_of(chapter.experiment, page.slug, record) for chapter, page in pages]
-    from varprop.stages.generation import module_text
-
+    runs = [run_of(chapter.experiment, chapter.slug, record) for chapter in CHAPTERS]
     files: dict[Path, str] = {Path(closed_forms.__file__): module_text()}
     index = []
-    for (chapter, page), run in zip(pages, runs, strict=True):
-        add_numbers(page, chapter.experiment, run)
-        files[directory / f"{page.slug}.md"] = page.render()
-        index.append(f"[{page.title}]({page.slug}.md): {chapter.summary}.")
+    for chapter, run in zip(CHAPTERS, runs, strict=True):
+        page = chapter.build()
+        add_numbers(page, chapter.slug, chapter.experiment, run)
+        files[directory / f"{chapter.slug}.md"] = page.render()
+        index.append(f"[{page.title}]({chapter.slug}.md): {chapter.summary}.")
     files[directory / "README.md"] = _index(index)
     return files
 
 
 def _index(lines: list[str]) -> str:
-    page = Page("README", "Derivations")
+    page = Page("Derivations")
     page.text("""
         How large every quantity at the front of a Transformer is before anything is trained,
         derived exactly at every finite width. Each page states its assumptions, derives the
@@ -65,9 +64,20 @@ def record_measurements(directory: Path) -> None:
 
     from .pages import CHAPTERS
 
-    runs = {chapter.build().slug: measured(chapter.experiment) for chapter in CHAPTERS}
+    runs = {chapter.slug: measured(chapter.experiment) for chapter in CHAPTERS}
     record: dict[str, Any] = {"versions": {"numpy": numpy.__version__}, "runs": runs}
     replace(directory / RECORD, json.dumps(record, indent=1) + "\n")
+
+
+def brought_up_to_date(directory: Path, write: bool) -> dict[str, str]:
+    """Compare every file, replace those that differ if ``write``, and say what became of each."""
+    report = {}
+    for path, text in outputs(directory).items():
+        same = path.is_file() and path.read_bytes() == text.encode()
+        if not same and write:
+            replace(path, text)
+        report[str(path)] = "unchanged" if same else "written" if write else "differs"
+    return report
 
 
 def replace(path: Path, text: str) -> None:
@@ -111,14 +121,13 @@ def command(directory: Path, check: bool, again: bool, as_json: bool) -> None:
     """
     if check and again:
         raise click.UsageError("--check writes nothing, --measure does: give one of them")
-    if again:
-        record_measurements(directory)
-    report = {}
-    for path, text in outputs(directory).items():
-        same = path.is_file() and path.read_bytes() == text.encode()
-        if not same and not check:
-            replace(path, text)
-        report[str(path)] = "unchanged" if same else "differs" if check else "written"
+    try:
+        if again:
+            record_measurements(directory)
+        report = brought_up_to_date(directory, write=not check)
+    except OSError as error:
+        where = error.filename or directory
+        raise ValueError(f"directory: cannot use {where} ({error.strerror or error})") from None
     if as_json:
         click.echo(json.dumps(report, indent=1))
     else:

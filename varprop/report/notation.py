@@ -77,7 +77,9 @@ def named(expression: Any) -> Any:
     """
     sums = {total: _CONTRACTIONS[_factors(total.function)] for total in expression.atoms(sympy.Sum)}
     rest = expression.xreplace(sums)
-    entries = {entry: f_t if str(entry.indices[0]) == "t" else f_s for entry in rest.atoms(sympy.Indexed)}
+    entries = {
+        entry: f_t if str(entry.indices[0]) == "t" else f_s for entry in rest.atoms(sympy.Indexed)
+    }
     return rest.xreplace(entries)
 
 

@@ -85,7 +85,7 @@ def run_of(experiment: Experiment, slug: str, record: Mapping[str, Any]) -> Run:
         raise ValueError(f"directory: {RECORD} lacks the run of page {slug}; {_REMEDY}") from None
 
 
-def add_numbers(page: Page, experiment: Experiment, run: Run) -> None:
+def add_numbers(page: Page, slug: str, experiment: Experiment, run: Run) -> None:
     """Append the table of predictions beside measurements, and the snippet that reproduces it."""
     prediction = predict(**experiment.fields)
     rows = []
@@ -101,7 +101,7 @@ def add_numbers(page: Page, experiment: Experiment, run: Run) -> None:
     page.text(f"""
         The same specification with {run.replicates:,} replicates and seed {run.seed} (NumPy
         {run.numpy}); z is the difference in standard errors:""")
-    page.table(f"{page.slug}.numbers", ["attribute", "predicted", "measured", "z"], rows)
+    page.table(f"{slug}.numbers", ["attribute", "predicted", "measured", "z"], rows)
 
 
 def _call(name: str, fields: Mapping[str, Any]) -> str:

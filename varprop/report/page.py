@@ -19,9 +19,9 @@ GENERATED = (
 class Page:
     """Collects the parts of one page; equations and tables carry names by which tests find them."""
 
-    def __init__(self, slug: str, title: str) -> None:
-        """Start the page ``slug``.md."""
-        self.slug, self.title = slug, title
+    def __init__(self, title: str) -> None:
+        """Start a page with its title."""
+        self.title = title
         self._parts: list[str] = [f"# {title}"]
 
     def section(self, heading: str) -> None:

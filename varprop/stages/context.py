@@ -21,9 +21,9 @@ from varprop.spec import TransformerSpec
 
 from .derivation import Parts, closed_form
 from .place_polynomials import PlacePolynomial, exchanged
-from .rows import Rows, Source, classify, is_zero
+from .rows import UNSCALED, Rows, Source, classify, is_zero
 from .stage import Stage, narrowed
-from .structure import ABSENT, IDENTITY, Structure
+from .structure import ABSENT, GENERAL, IDENTITY, Structure
 
 
 class Context:
@@ -58,15 +58,12 @@ class Context:
         token: list[Source] = []
         common: list[Source] = []
         if kind != "position":
-            cumulant = self.distribution("embedding").cumulant
-            scale = 1 if kind == "table" else self.value("embedding_scale")
-            token.append(
-                cumulant if kind == "table" else lambda order: scale**order * cumulant(order)
-            )
+            scale = UNSCALED if kind == "table" else self.value("embedding_scale")
+            token.append(self._source("embedding", scale))
         if kind in ("position", "input") and isinstance(self.spec.position, Learned):
-            own.append(self.distribution("position").cumulant)
+            own.append(self._source("position"))
         if kind == "input" and self.spec.segment is not None:
-            common.append(self.distribution("segment").cumulant)
+            common.append(self._source("segment"))
         return Rows(own, token, common, self.value("dropout") if kind == "input" else 0)
 
     def structure(self, kind: str) -> Structure:
@@ -98,12 +95,25 @@ class Context:
     def _projection_kind(self, field: str) -> str:
         if getattr(self.spec, field) == IDENTITY:
             return IDENTITY
-        return classify([self.distribution(field).cumulant])
+        return classify([self._source(field)])
 
     def _bias_kind(self, field: str) -> str:
-        cumulant = self.distribution(field).cumulant
-        vanishes = all(is_zero(cumulant(order)) for order in (1, 2))
-        return ABSENT if vanishes else classify([cumulant])
+        source = self._source(field)
+        vanishes = source.vanishes(1) and source.vanishes(2)
+        return ABSENT if vanishes else classify([source])
+
+    def _source(self, field: str, scale: Any = UNSCALED) -> Source:
+        return Source(self.distribution(field).cumulant, scale)
+
+    def is_too_long(self, stage: Stage) -> bool:
+        """Whether third and fourth cumulants of a stage are left underived.
+
+        With sinusoidal positions, weights or biases that have a mean or a skew give a score's
+        fourth cumulant tens of thousands of terms.
+        """
+        structure = self.structure(stage.rows)
+        drawn = (structure.query, structure.key, structure.query_bias, structure.key_bias)
+        return not stage.is_vector and structure.position == "sinusoidal" and GENERAL in drawn
 
     def polynomial(self, stage: Stage, what: str, tokens: str) -> PlacePolynomial:
         """A closed form of a stage with its scalars put in;

@@ -3,17 +3,50 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from .structure import ABSENT, GENERAL, SYMMETRIC
 
 LABELS = "tsr"
 Counts = tuple[int, ...]
-Source = Callable[[int], Any]
 _PIECE = re.compile(r"([tsr])(\d+)(?:m(\d+))?")
+
+
+class Source(NamedTuple):
+    """One summand of a row: ``scale`` times entries with these cumulants."""
+
+    entry: Callable[[int], Any]
+    scale: Any = 1
+
+    def cumulant(self, order: int) -> Any:
+        """scale^order times the entry's cumulant.
+
+        Raises:
+            OverflowError: if it is too small for a float, as well as if it is too large.
+        """
+        entry = self.entry(order)
+        if self.scale is UNSCALED:
+            return entry
+        value = self.scale**order * entry
+        numeric = isinstance(value, float | np.ndarray)
+        if numeric and np.any((np.abs(value) < SMALLEST) & (self.scale * entry != 0)):
+            raise OverflowError
+        return value
+
+    def vanishes(self, order: int) -> bool:
+        """Whether the cumulant is 0 whatever the scale's size."""
+        return is_zero(self.entry(order)) or is_zero(self.scale)
+
+
+UNSCALED = 1
+SMALLEST = sys.float_info.min
+"""Smaller numbers lose digits, or are 0 by mistake."""
 
 
 class Rows:
@@ -59,7 +92,7 @@ class Rows:
             sources += self._token
         if len(shown) == 1:
             sources += self._own
-        return sum(source(order) for source in sources)
+        return sum(source.cumulant(order) for source in sources)
 
     def _noise_moment(self, tokens: str, counts: Counts) -> Any:
         return _moment(counts, lambda part: self._noise_cumulant(tokens, part), self._noise, tokens)
@@ -130,16 +163,14 @@ def _counts(name: str) -> Counts:
 
 
 def _kind(sources: list[Source], from_order: int = 1) -> str:
-    if not sources or all(
-        is_zero(source(order)) for source in sources for order in range(from_order, 9)
-    ):
+    if all(source.vanishes(order) for source in sources for order in range(from_order, 9)):
         return ABSENT
     return classify(sources)
 
 
 def classify(sources: list[Source]) -> str:
     """``symmetric`` if no odd cumulant is there, else ``general``."""
-    odd_vanish = all(is_zero(source(order)) for source in sources for order in (1, 3, 5, 7))
+    odd_vanish = all(source.vanishes(order) for source in sources for order in (1, 3, 5, 7))
     return SYMMETRIC if odd_vanish else GENERAL
 
 

@@ -12,8 +12,9 @@ from . import embedding, input_sum, positional_encoding, projections, rotary, sc
 
 
 class Chapter(NamedTuple):
-    """One page."""
+    """One page, ``slug``.md."""
 
+    slug: str
     build: Callable[[], Page]
     summary: str
     experiment: Experiment
@@ -28,6 +29,7 @@ def _rows(stage: str, *more: str) -> tuple[str, ...]:
 
 CHAPTERS: tuple[Chapter, ...] = (
     Chapter(
+        "embedding",
         embedding.build,
         "one entry, the whole vector, and what the factor does to each",
         Experiment(
@@ -42,6 +44,7 @@ CHAPTERS: tuple[Chapter, ...] = (
         ),
     ),
     Chapter(
+        "positional-encoding",
         positional_encoding.build,
         "mean square one half, variance less, and why",
         Experiment(
@@ -51,6 +54,7 @@ CHAPTERS: tuple[Chapter, ...] = (
         ),
     ),
     Chapter(
+        "sum",
         input_sum.build,
         "shares, per place and pooled, segment and dropout",
         Experiment(
@@ -65,6 +69,7 @@ CHAPTERS: tuple[Chapter, ...] = (
         ),
     ),
     Chapter(
+        "projections",
         projections.build,
         "from norms of rows to variances of queries, for each initializer",
         Experiment(
@@ -74,6 +79,7 @@ CHAPTERS: tuple[Chapter, ...] = (
         ),
     ),
     Chapter(
+        "scores-and-logits",
         scores.build,
         "between different positions, under every scaling rule, and what the softmax sees",
         Experiment(
@@ -81,6 +87,7 @@ CHAPTERS: tuple[Chapter, ...] = (
         ),
     ),
     Chapter(
+        "self-scores",
         self_scores.build,
         "the diagonal, for independent and for shared projections",
         Experiment(
@@ -95,6 +102,7 @@ CHAPTERS: tuple[Chapter, ...] = (
         ),
     ),
     Chapter(
+        "rotary",
         rotary.build,
         "what a rotation changes, and what it cannot",
         Experiment(

@@ -11,7 +11,7 @@ from varprop.report.page import Page
 
 def build() -> Page:
     """Derive and write the page."""
-    page = Page("embedding", "The embedding and its factor")
+    page = Page("The embedding and its factor")
     entry, norm = TOKENS["t", "i"], va.einsum("ti,ti->t", TOKENS, TOKENS)["t"]
     variance = va.variance(entry)
     page.section("Setting")

@@ -26,7 +26,7 @@ HALF = sympy.Rational(1, 2)
 
 def build() -> Page:
     """Derive and write the page."""
-    page = Page("sum", "The sum of embedding and position")
+    page = Page("The sum of embedding and position")
     page.section("Setting")
     page.text(r"""
         The scaled embedding and the positional encoding are added:
@@ -101,10 +101,10 @@ def build() -> Page:
     page.text(r"""
         **Pooled is not per place.** For the 2017 base model at `seq_len` 128 the variance over
         draws is 1, the mean square 1.5, and the pooled variance 1.38: none of them is "the"
-        variance, and the sum of two variances, 1 + 1/2, is the mean square. **Learned
-        positions** are drawn, row by row: their variance adds to the embedding's and different
-        rows are uncorrelated. **Repeated tokens** and **a table with a mean** add to what
-        positions share, see [the embedding's page](embedding.md).""")
+        variance, and 1 + 1/2, which looks like a sum of two variances, is the mean square.
+        **Learned positions** are drawn, row by row: their variance adds to the embedding's and
+        different rows are uncorrelated. **Repeated tokens** and **a table with a mean** add to
+        what positions share, see [the embedding's page](embedding.md).""")
     return page
 
 

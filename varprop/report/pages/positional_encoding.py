@@ -15,7 +15,7 @@ COLUMNS = ["mean", "mean square", "variance (pooled)", "variance over positions"
 
 def build() -> Page:
     """Derive and write the page."""
-    page = Page("positional-encoding", "The positional encoding")
+    page = Page("The positional encoding")
     page.section("Setting")
     page.text(r"""
         The sinusoidal encoding is a fixed table $p$; nothing in it is drawn, so nothing pairs
@@ -61,7 +61,7 @@ def build() -> Page:
     page.text(r"""
         For even $d$, therefore, $p_{t} \cdot p_{s}$ is $\sum_{k} \cos(\omega_{k}(s - t))$. Over
         all pairs of positions, equal ones included, these cosines add to
-        $\left|\sum_{t} e^{i \omega t}\right|^{2}$; the $n$ equal pairs are taken away. For one
+        $\lvert \sum_{t} e^{i \omega t} \rvert^{2}$; the $n$ equal pairs are taken away. For one
         frequency the average over different positions is""")
     ratio = sympy.sin(n * omega / 2) ** 2 / sympy.sin(omega / 2) ** 2
     page.equation(
@@ -106,7 +106,7 @@ def _means(page: Page) -> None:
         "position.mean_sine", r"\frac{1}{n}\sum_{t} \sin(\omega t)", size * sympy.sin(middle)
     )
     page.text(r"""
-        Where $\omega n$ is small the cosine channel is still near 1. At `d_model` 512 and 128
+        Where $\omega n$ is small the cosine channel stays near 1. At `d_model` 512 and 128
         positions $\omega_{k} n$ is below 1 for 47% of the frequencies. So the table's mean
         $\bar{p}$ is far from 0, and the pooled variance, $1/2 - \bar{p}^{2}$, is far from
         $1/2$. For `d_model` 512, from the closed form, whose cost does not depend on the

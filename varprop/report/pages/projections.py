@@ -30,7 +30,7 @@ from varprop.report.page import Page
 
 def build() -> Page:
     """Derive and write the page."""
-    page = Page("projections", "Queries and keys")
+    page = Page("Queries and keys")
     page.section("Setting")
     page.text(r"""
         A query is $q_{ta} := \sum_{i} W_{ai} x_{ti} + B_{a}$. The weights are independent with

@@ -35,7 +35,7 @@ SCORE = r"q_{t}^{\top} R k_{s}"
 
 def build() -> Page:
     """Derive and write the page."""
-    page = Page("rotary", "Rotary positions")
+    page = Page("Rotary positions")
     page.section("Setting")
     page.text(r"""
         Rotary encoding adds nothing to the embedding. It turns pairs of channels of every query
@@ -93,8 +93,8 @@ def _shared(page: Page) -> sympy.Expr:
     page.text(r"""
         If queries and keys share $W$ (normal, variance $a$), a query weight can pair with a key
         weight. In the square of a score two more pairings appear, with the traces
-        $\tau := \mathrm{tr} R$ and $\tau_{2} := \mathrm{tr} R^{2}$; the two queries share an
-        index with the two keys, so the input enters by its inner product:""")
+        $\tau := \mathrm{tr} R$ and $\tau_{2} := \mathrm{tr} R^{2}$; both pair queries with
+        keys, so the input enters through its inner product:""")
     given = named(_contract(va.moment(_turned("W", a, "W", a, HELD)["t", "s"], 2)))
     both = sympy.factor(_contract(va.variance(_turned("W", a, "W", a, TOKENS)["t", "s"])))
     norms = a**2 * h * norm_t**2 * norm_s**2

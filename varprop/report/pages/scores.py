@@ -35,7 +35,7 @@ VARIANCE = r"\mathrm{Var}[\ell_{ts}]"
 
 def build() -> Page:
     """Derive and write the page."""
-    page = Page("scores-and-logits", "Scores and logits")
+    page = Page("Scores and logits")
     page.section("Setting")
     page.text(r"""
         For two different positions, $\ell_{ts} := \lambda q_{t} \cdot k_{s}$ is a logit: a sum
@@ -88,8 +88,8 @@ def build() -> Page:
     page.text(r"""
         The logit scale `1/sqrt(d_head)` cancels the factor $h$ exactly, whatever the
         embedding's factor. The embedding's factor acts through the square of
-        $c^{2} s^{2} + 1/2$, from which no power of $h$ can be had: the two do not stand in for
-        each other.""")
+        $c^{2} s^{2} + 1/2$, which the positions keep at 1/4 or more: no factor, however small,
+        brings the variance of a score below $h/4$. It cannot stand in for the logit scale.""")
     second = _tails(page)
     page.section("Where it stops holding")
     _exceptions(page, second)

@@ -34,13 +34,14 @@ VARIANCE = r"\mathrm{Var}[q_{t} \cdot k_{t}]"
 
 def build() -> Page:
     """Derive and write the page."""
-    page = Page("self-scores", "A position's score with itself")
+    page = Page("A position's score with itself")
     page.section("Setting")
     page.text(r"""
         The diagonal of the score matrix, $\ell_{tt} := \lambda q_{t} \cdot k_{t}$, sees one row
-        twice. Everything else is as on [the page on scores](scores-and-logits.md): weights of
-        variance $a_{q}$ and $a_{k}$ and mean 0, no biases, a table of excess kurtosis $\kappa$
-        and third cumulant 0, $u_{t} := \lVert p_{t} \rVert^{2}$.""")
+        twice. Without $\lambda$ it is a score; the variance of the logit is $\lambda^{2}$ times
+        that of the score. Everything else is as on [the page on scores](scores-and-logits.md):
+        weights of variance $a_{q}$ and $a_{k}$ and mean 0, no biases, a table of excess
+        kurtosis $\kappa$ and third cumulant 0, $u_{t} := \lVert p_{t} \rVert^{2}$.""")
     page.section("Independent projections")
     page.text(r"""
         The mean is 0 and the weights pair as before, only that both norms are those of one row.
@@ -76,8 +77,8 @@ def build() -> Page:
         without positions its norms are fixed, and for independent projections the diagonal has
         exactly the variance of the other scores. **Weights that are not normal** add $h$ times
         their fourth cumulant times the mean of $\sum_{i} x_{ti}^{4}$ for a shared projection,
-        and nothing for independent ones. **Biases** enter both factors of a shared projection
-        and add to its mean.""")
+        and nothing for independent ones. **Biases** of variance $b$ enter both factors of a
+        shared projection and add $h b$ to its mean.""")
     return page
 
 
