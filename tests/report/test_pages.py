@@ -135,6 +135,18 @@ def formula(cell):
     return cell.strip("$")
 
 
+@pytest.mark.parametrize("sizes", WIDTHS)
+def test_every_stage(sizes):
+    """Each formula in the names of the fields, at the fields' values."""
+    p = varprop.predict(**sizes, position="learned(normal(std=sqrt(1/2)))")
+    rows = TABLES["stages.formulas"].rows
+    assert [code(stage) for stage, _ in rows] == list(p)
+    values = {name: float(getattr(p.spec, name)) for name in varprop.expressions.FIELDS}
+    for stage, cell in rows:
+        value, terms = evaluate(formula(cell), values)
+        assert abs(value - p[code(stage)].second_moment) <= EVALUATED * terms
+
+
 def uniform(bound):
     return bound**2 / 3
 
@@ -216,7 +228,7 @@ def test_numbers(name):
 
 def test_every_table_has_a_truth():
     numbers = {name for name in TABLES if name.endswith(".numbers")}
-    others = {"projections.initializers", "position.lengths"}
+    others = {"projections.initializers", "position.lengths", "stages.formulas"}
     assert numbers == {
         f"{page.removesuffix('.md')}.numbers" for page in PAGES if page != "README.md"
     }

@@ -53,7 +53,8 @@ def test_github_renders_the_mathematics(name):
                 assert text == text.strip(), match[0]
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+# The page of all stages sums up what the others derive
+@pytest.mark.parametrize("name", [name for name in CHAPTERS if name != "stages.md"])
 def test_a_page_has_its_parts_in_order(name):
     headings = re.findall(r"^## (.+)$", PAGES[name], re.MULTILINE)
     assert headings[0] == "Setting"

@@ -7,8 +7,18 @@ from typing import NamedTuple
 
 from varprop.report.numbers import Experiment
 from varprop.report.page import Page
+from varprop.stages import STAGES
 
-from . import embedding, input_sum, positional_encoding, projections, rotary, scores, self_scores
+from . import (
+    embedding,
+    every_stage,
+    input_sum,
+    positional_encoding,
+    projections,
+    rotary,
+    scores,
+    self_scores,
+)
 
 
 class Chapter(NamedTuple):
@@ -116,6 +126,15 @@ CHAPTERS: tuple[Chapter, ...] = (
                 "token_repeat": 0.125,
             },
             _rows("logits", "row_variance", "excess_kurtosis"),
+        ),
+    ),
+    Chapter(
+        "stages",
+        every_stage.build,
+        "every closed form in the names of the fields",
+        Experiment(
+            {"d_model": 64, "n_heads": 4, "seq_len": 16, **every_stage.FIELDS},
+            tuple(f"{name}.second_moment" for name in STAGES if name != "normed_input"),
         ),
     ),
 )
