@@ -1,6 +1,8 @@
 """Pairs of specifications that must agree, over specifications drawn by varprop.strategies."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,14 +13,26 @@ import varprop
 from varprop.strategies import specs
 
 QUICK = settings(
-    max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 SECOND = (
-    "mean", "variance", "ensemble_variance", "second_moment", "std", "cross_position_moment", "row_variance",
-)  # fmt: skip
+    "mean",
+    "variance",
+    "ensemble_variance",
+    "second_moment",
+    "std",
+    "cross_position_moment",
+    "row_variance",
+)
 PROJECTED = ("query", "key", "scores", "logits", "self_scores", "self_logits")
 FACTORS = st.sampled_from([0.5, 1.7, -2.0, 1e-3, 40.0])
-NOISE = st.sampled_from(["normal(std=0.3)", "uniform(-0.5, 0.5)", "truncated_normal(std=0.7)", "xavier_uniform"])
+NOISE = st.sampled_from(
+    ["normal(std=0.3)", "uniform(-0.5, 0.5)", "truncated_normal(std=0.7)", "xavier_uniform"]
+)
 
 
 def close(one, other, scale=1.0):
@@ -60,23 +74,39 @@ def test_factor_c_and_std_s_equals_factor_1_and_std_cs(spec, c, s):
 
 
 @QUICK
-@given(specs(norm="none", position="none", query=NOISE, key=NOISE, shared_qk=False, d_head=4, query_bias="zeros", key_bias="zeros"))
+@given(
+    specs(
+        norm="none",
+        position="none",
+        query=NOISE,
+        key=NOISE,
+        shared_qk=False,
+        d_head=4,
+        query_bias="zeros",
+        key_bias="zeros",
+    )
+)
 def test_rotary_changes_no_second_moment_with_independent_centred_projections(spec):
     for position in ("rotary(base=7)", "rotary(base=100, fraction=1/2)"):
         turned, plain = varprop.predict(spec, position=position), varprop.predict(spec)
-        second = ("mean", "variance", "ensemble_variance", "second_moment", "row_variance")
+        second = ("mean", "variance", "ensemble_variance", "second_moment")
         agree(turned, plain, PROJECTED, second)
 
 
 @QUICK
-@given(specs(norm="none", position="none", d_head=2, query=NOISE))
+@given(specs(norm="none", position="none", d_head=2, query=NOISE, key=NOISE))
 def test_rotary_never_changes_a_self_logit(spec):
     turned, plain = varprop.predict(spec, position="rotary(base=3)"), varprop.predict(spec)
     agree(turned, plain, ["self_scores", "self_logits"])
 
 
 @QUICK
-@given(specs(norm="none", query=NOISE, query_bias=st.just("normal(mean=0.2, std=0.4)"), shared_qk=False), FACTORS)
+@given(
+    specs(
+        norm="none", query=NOISE, query_bias=st.just("normal(mean=0.2, std=0.4)"), shared_qk=False
+    ),
+    FACTORS,
+)
 def test_scaling_q_before_equals_scaling_the_logits_after(spec, a):
     def scaled(field):
         one = spec.distribution(field)
@@ -97,12 +127,16 @@ def test_rare_repeats_tend_to_none(spec):
             mine, theirs = getattr(rarely[stage], attribute), getattr(never[stage], attribute)
             assert (mine is None) == (theirs is None)
             if mine is not None:
-                floor = math.sqrt(scale) * 1e-5 if attribute == "std" else 1e-9 * (scale + math.sqrt(scale))
+                floor = (
+                    math.sqrt(scale) * 1e-5
+                    if attribute == "std"
+                    else 1e-9 * (scale + math.sqrt(scale))
+                )
                 assert mine == pytest.approx(theirs, rel=1e-7, abs=floor + 1e-30)
 
 
 @QUICK
-@given(specs(norm="none", seq_len=st.integers(1, 4), d_model=st.integers(1, 6), d_head=st.just(2)))
+@given(specs(norm="none", seq_len=st.integers(1, 4), d_model=st.integers(1, 6)))
 def test_attributes_are_averages_of_places(spec):
     p = varprop.predict(spec)
     for stage in p:
@@ -128,7 +162,9 @@ def test_attributes_are_averages_of_places(spec):
 def test_same_token_or_not_mixes_to_the_unconditional(spec):
     p, r = varprop.predict(spec), spec.token_repeat
     for stage in ("scores", "logits"):
-        whole, same, other = (p.at(stage, i=1, j=0, same_token=held) for held in (None, True, False))
+        whole, same, other = (
+            p.at(stage, i=1, j=0, same_token=held) for held in (None, True, False)
+        )
         scale = whole.second_moment
         close(whole.mean, r * same.mean + (1 - r) * other.mean, math.sqrt(scale))
         close(whole.second_moment, r * same.second_moment + (1 - r) * other.second_moment, scale)
@@ -144,17 +180,40 @@ def test_identities_between_the_attributes(spec):
         close(moments.std**2, moments.variance, scale)
         assert 0 <= moments.ensemble_variance <= moments.variance + 1e-12 * scale
         assert (moments.row_variance is None) == (not moments.stage.is_pair or spec.seq_len < 3)
-        assert (moments.cross_position_moment is None) == (not moments.stage.is_vector or spec.seq_len < 2)
+        assert (moments.cross_position_moment is None) == (
+            not moments.stage.is_vector or spec.seq_len < 2
+        )
         for attribute in SECOND:
             value = getattr(moments, attribute)
             assert value is None or (type(value) is float and math.isfinite(value))
 
 
-@settings(QUICK, max_examples=6)
-@given(specs(norm="none", d_model=st.sampled_from([2, 4]), d_head=st.just(2), seq_len=st.integers(1, 4)))
-def test_formulas_equal_the_numbers(spec):
-    p = varprop.predict(spec)
-    sizes = spec.sizes()
+FORMULAS = [
+    {},
+    {"position": "none", "embedding": "uniform(-0.2, 1)", "key": "normal(mean=0.2, std=0.5)"},
+    {"position": "rotary", "query_bias": "kaiming_uniform", "embedding_scale": 1, "seq_len": 3},
+    {
+        "position": "learned",
+        "segment": "normal(mean=0.1)",
+        "dropout": 0.25,
+        "token_repeat": "1/vocab_size",
+    },
+    {"shared_qk": True, "query_bias": "normal(std=0.3)", "logit_scale": "1/d_head"},
+    {
+        "query": "identity",
+        "key": "identity",
+        "position": "sinusoidal(base=10*d_model)",
+        "n_heads": 1,
+    },
+    {"norm": "layernorm(eps=0)", "position": "none"},
+    {"embedding": "truncated_normal(std=0.5)", "dropout": 0.1, "position": "sinusoidal(base=50)"},
+]
+
+
+@pytest.mark.parametrize("fields", FORMULAS, ids=str)
+def test_formulas_equal_the_numbers(fields):
+    p = varprop.predict(**{"d_model": 4, "n_heads": 2, "seq_len": 4, "vocab_size": 5} | fields)
+    sizes = p.spec.sizes()
     for stage, moments in p.items():
         for attribute in SECOND:
             value = getattr(moments, attribute)
@@ -164,10 +223,21 @@ def test_formulas_equal_the_numbers(spec):
                 continue
             formula = p.formula(stage, attribute)
             assert {symbol.name for symbol in formula.free_symbols} <= set(sizes)
-            floor = math.sqrt(moments.second_moment) * 1e3 if attribute == "std" else moments.second_moment
-            number = complex(formula.subs({s: sizes[s.name] for s in formula.free_symbols}).evalf(30))
-            assert number.imag == pytest.approx(0, abs=1e-6)
-            close(number.real, value, max(floor, math.sqrt(floor)))
+            number = complex(
+                formula.subs({s: sizes[s.name] for s in formula.free_symbols}).evalf(30)
+            )
+            assert number == pytest.approx(
+                value, rel=1e-9, abs=1e-7 if attribute == "std" else 1e-12
+            )
+
+
+def test_a_formula_with_a_skewed_truncated_table_comes_in_time():
+    program = (
+        "import varprop; p = varprop.predict(d_model=4, n_heads=2, position='none', "
+        "embedding='truncated_normal(std=0.5, low=-0.3*std, high=3*std)'); "
+        "p.formula('embedding', 'variance'); p.formula('scores', 'variance')"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=15, capture_output=True)
 
 
 def each_alone(fields, name, values, attributes=SECOND):
@@ -183,7 +253,9 @@ def each_alone(fields, name, values, attributes=SECOND):
                 continue
             assert got.shape == (len(values),)
             wanted = [math.nan if value is None else value for value in wanted]
-            np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-13, err_msg=f"{name} {stage} {attribute}")
+            np.testing.assert_allclose(
+                got, wanted, rtol=1e-10, atol=1e-13, err_msg=f"{name} {stage} {attribute}"
+            )
 
 
 ARRAYS = {
@@ -200,7 +272,10 @@ ARRAYS = {
     "query": ([0.0, 0.5], lambda v: {"query": varprop.normal(mean=v, std=v)}),
     "query_bias": ([0.0, 0.5], lambda v: {"query_bias": varprop.normal(mean=v), "shared_qk": True}),
     "segment": ([0.0, 0.5], lambda v: {"segment": varprop.normal(mean=v, std=v), "dropout": 0.1}),
-    "norm, query": ([0.0, 0.5], lambda v: {"norm": "rmsnorm(eps=0)", "query": varprop.normal(mean=v)}),
+    "norm, query": (
+        [0.0, 0.5],
+        lambda v: {"norm": "rmsnorm(eps=0)", "query": varprop.normal(mean=v)},
+    ),
     "norm, logit_scale": ([0.0, 2.0], lambda v: {"norm": "layernorm(eps=0)", "logit_scale": v}),
     "norm, seq_len": ([1, 2, 3], lambda v: {"norm": "layernorm(eps=0)", "seq_len": v}),
 }
@@ -215,7 +290,9 @@ def test_broadcasting_equals_a_loop(name, position):
 
 
 def test_arrays_of_two_shapes_broadcast_together():
-    p = varprop.predict(d_model=np.array([[128], [256]]), n_heads=4, embedding_scale=np.array([0.0, 1.0, 2.0]))
+    p = varprop.predict(
+        d_model=np.array([[128], [256]]), n_heads=4, embedding_scale=np.array([0.0, 1.0, 2.0])
+    )
     for i, d in enumerate((128, 256)):
         for j, scale in enumerate((0.0, 1.0, 2.0)):
             one = varprop.predict(d_model=d, n_heads=4, embedding_scale=scale)
@@ -225,7 +302,16 @@ def test_arrays_of_two_shapes_broadcast_together():
 
 
 @settings(QUICK, max_examples=3)
-@given(specs(norm="none", d_model=st.integers(2, 8), seq_len=st.integers(3, 5), embedding=NOISE, query=NOISE, key=NOISE))
+@given(
+    specs(
+        norm="none",
+        d_model=st.integers(2, 8),
+        seq_len=st.integers(3, 5),
+        embedding=NOISE,
+        query=NOISE,
+        key=NOISE,
+    )
+)
 def test_prediction_equals_measurement(spec):
     assert varprop.check(spec, replicates=300, seed=0).passed
 
@@ -233,17 +319,21 @@ def test_prediction_equals_measurement(spec):
 def test_prediction_equals_the_engines_own_simulation():
     from varprop import algebra as va
 
-    spec = varprop.TransformerSpec(d_model=4, n_heads=1, seq_len=3, embedding="normal(std=0.8)", embedding_scale=1.2)
+    spec = varprop.TransformerSpec(
+        d_model=4, n_heads=1, seq_len=3, embedding="normal(std=0.8)", embedding_scale=1.2
+    )
     h, d, n = va.dims("h d n")
-    wq, wk = (va.iid(name, (h, d), variance=spec.distribution("query").cumulant(2)) for name in "QK")
+    wq, wk = (
+        va.iid(name, (h, d), variance=spec.distribution("query").cumulant(2)) for name in "QK"
+    )
     x = va.iid("E", (n, d), variance=0.96**2) + va.fixed("P", (n, d))
     score = va.einsum("ai,ti,aj,sj->ts", wq, x, wk, x)["t", "s"]
-    table = np.array([[(math.sin, math.cos)[c % 2](t * 10000 ** (-2 * (c // 2) / 4)) for c in range(4)] for t in range(3)])
-    got = va.simulate(score, {h: 4, d: 4, n: 3}, fixed={next(iter(score_fixed(x))): table}, draws=40_000, seed=0)
+    table = np.array(
+        [
+            [(math.sin, math.cos)[c % 2](t * 10000 ** (-2 * (c // 2) / 4)) for c in range(4)]
+            for t in range(3)
+        ]
+    )
+    got = va.simulate(score, {h: 4, d: 4, n: 3}, fixed={"P": table}, draws=40_000, seed=0)
     place = varprop.predict(spec).at("scores", i=0, j=1)
     assert abs(got.variance.value - place.variance) < 5 * got.variance.stderr
-
-
-def score_fixed(x):
-    """The handle under which simulate takes the fixed table: its name."""
-    return ["P"]

@@ -12,6 +12,7 @@ COMMANDS = {
     "predict": ("varprop.commands:predict", "Predict every moment, exactly."),
     "measure": ("varprop.commands:measure", "Simulate the same moments, with standard errors."),
     "check": ("varprop.commands:check", "Compare prediction and simulation."),
+    "claims": ("varprop.claims.command:command", "Decide the claims of two documents."),
     "derive": ("varprop.report.derive:command", "Write the derivations, or check them."),
 }
 """Name of each subcommand, where it is defined, and its line in the help."""

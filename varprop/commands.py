@@ -100,8 +100,8 @@ def check(as_json: bool, replicates: str, seed: str, workers: str, **options: An
         click.get_current_context().exit(1)
 
 
-def _counts(**options: str) -> dict[str, Any]:
-    return {name: whole(text, name) for name, text in options.items()}
+def _counts(**options: str | None) -> dict[str, Any]:
+    return {name: whole(text, name) for name, text in options.items() if text is not None}
 
 
 def _show(result: Any, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The invariants of the sinusoidal table against the table itself, and the three routes to an average."""
+"""The sinusoidal invariants against the table itself, and the three routes to an average."""
 
 import itertools
 import math
@@ -20,7 +20,9 @@ BASES = [10000.0, 500.0, 1.0, 2.0, 0.5, 1e-3, 1e12]
 def slow_table(n, d, base):
     """The table of DESIGN section 2, one entry at a time."""
     wave = (math.sin, math.cos)
-    return np.array([[wave[c % 2](t * base ** (-2 * (c // 2) / d)) for c in range(d)] for t in range(n)])
+    return np.array(
+        [[wave[c % 2](t * base ** (-2 * (c // 2) / d)) for c in range(d)] for t in range(n)]
+    )
 
 
 def apart(matrix):
@@ -30,7 +32,7 @@ def apart(matrix):
 
 def from_table(p):
     """Every named invariant by its definition, with its degree."""
-    n, d = p.shape
+    d = p.shape[1]
     norms, gram = (p**2).sum(axis=1), p @ p.T
     return {
         "mean": (p.mean(), 1 / 2, d),
@@ -48,7 +50,9 @@ def from_table(p):
 @pytest.mark.parametrize(("d", "n"), SIZES)
 def test_every_invariant_to_1e_12_of_its_scale(d, n, base):
     named, p = SinusoidalInvariants(d, n, base), slow_table(n, d, base)
-    largest = max(1.0, n * max(1.0, base ** (-2 * ((d - 1) // 2) / d)))  # the angle itself is rounded
+    largest = max(
+        1.0, n * max(1.0, base ** (-2 * ((d - 1) // 2) / d))
+    )  # the angle itself is rounded
     np.testing.assert_allclose(named.table(), p, rtol=0, atol=4e-16 * largest)
     for name, (true, degree, per) in from_table(p).items():
         got = getattr(named, name)
@@ -74,7 +78,9 @@ def test_a_frequency_that_is_a_multiple_of_a_whole_turn(multiple):
         named = SinusoidalInvariants(4, n, base)
         for name, (true, degree, per) in from_table(p).items():
             got = getattr(named, name)
-            assert got is true is None or got == pytest.approx(true, rel=0, abs=1e-12 * 2**degree / per)
+            assert got is true is None or got == pytest.approx(
+                true, rel=0, abs=1e-12 * 2**degree / per
+            )
 
 
 def test_tiny_frequencies_do_not_cancel():
@@ -111,7 +117,10 @@ def rotation(encoding, t):
     matrix = np.eye(encoding.width)
     for k in range(encoding.turning // 2):
         w = t * encoding.base ** (-2 * k / encoding.turning)
-        matrix[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = [[math.cos(w), -math.sin(w)], [math.sin(w), math.cos(w)]]
+        matrix[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = [
+            [math.cos(w), -math.sin(w)],
+            [math.sin(w), math.cos(w)],
+        ]
     return matrix
 
 
@@ -137,7 +146,10 @@ def slow_average(encoding, parts, n):
     labels = sorted({label for part in parts for name, _ in part for label in name.split("_")[1]})
     free = any(i < 0 for part in parts for _, indices in part for i in indices)
     values = [
-        math.prod(contraction(encoding, part, dict(zip(labels, chosen, strict=True)), channel) for part in parts)
+        math.prod(
+            contraction(encoding, part, dict(zip(labels, chosen, strict=True)), channel)
+            for part in parts
+        )
         for chosen in itertools.permutations(range(n), len(labels))
         for channel in range(encoding.width if free else 1)
     ]
@@ -149,7 +161,11 @@ SINE = [
     Encoding("sinusoidal", 5, 5, 10000.0),
     Encoding("sinusoidal", 1, 1, 3.0),
 ]
-TURN = [Encoding("rotary", 4, 4, 7.0), Encoding("rotary", 5, 2, 100.0), Encoding("rotary", 6, 4, 0.5)]
+TURN = [
+    Encoding("rotary", 4, 4, 7.0),
+    Encoding("rotary", 5, 2, 100.0),
+    Encoding("rotary", 6, 4, 0.5),
+]
 SINE_PARTS = [
     ((("f_t", (-1,)),),),
     ((("f_t", (-1,)),), (("f_s", (-1,)),)),
@@ -202,7 +218,9 @@ def test_one_place(encoding):
             for channel in range(encoding.width):
                 free = any(i < 0 for _, indices in part for i in indices)
                 got = wave_sum(encoding, part, channel if free else None).at(place)
-                assert got == pytest.approx(contraction(encoding, part, place, channel), rel=0, abs=1e-12)
+                assert got == pytest.approx(
+                    contraction(encoding, part, place, channel), rel=0, abs=1e-12
+                )
 
 
 def test_fourth_powers_of_inner_products_are_known_up_to_1e5_positions():
@@ -211,4 +229,6 @@ def test_fourth_powers_of_inner_products_are_known_up_to_1e5_positions():
     assert place_average(wide, fourth, 10**5) > 0
     assert place_average(wide, fourth, 10**6) is None
     table = slow_table(200, 512, 10000.0)
-    assert place_average(wide, fourth, 200) == pytest.approx(apart((table @ table.T) ** 4), rel=1e-12)
+    assert place_average(wide, fourth, 200) == pytest.approx(
+        apart((table @ table.T) ** 4), rel=1e-12
+    )

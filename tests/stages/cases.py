@@ -5,8 +5,14 @@ import math
 import numpy as np
 
 SECOND_ORDER = (
-    "mean", "variance", "ensemble_variance", "second_moment", "std", "cross_position_moment", "row_variance",
-)  # fmt: skip
+    "mean",
+    "variance",
+    "ensemble_variance",
+    "second_moment",
+    "std",
+    "cross_position_moment",
+    "row_variance",
+)
 
 
 def text(one):
@@ -55,7 +61,10 @@ def initializer(draw, bias=False, centred=False):
             ("normal", {"mean": low, "std": std}),
             ("uniform", {"low": low, "high": low + 2 * std}),
             ("truncated_normal", {"std": std, "low": low, "high": 2.0}),
-            ("truncated_normal", {"std": std, "low": low, "high": 2.0, "variance_preserving": True}),
+            (
+                "truncated_normal",
+                {"std": std, "low": low, "high": 2.0, "variance_preserving": True},
+            ),
             ("constant", {"value": low}),
         ]
     return draw(kinds)
@@ -73,30 +82,42 @@ def case(draw, centred=False, norm=False):
         positions += [("rotary", {"base": 100.0, "turning": 2})]
     projections = [initializer(draw, centred=centred), initializer(draw, centred=centred)]
     if identity:
-        projections = draw([["identity", "identity"], ["identity", projections[0]], [projections[0], "identity"]])
+        projections = draw(
+            [["identity", "identity"], ["identity", projections[0]], [projections[0], "identity"]]
+        )
     fields = {
-        "d_model": d_model, "d_head": d_head, "n_heads": draw([1, 2]), "seq_len": draw([1, 2, 3, 3, 4]),
-        "vocab_size": draw([3, 7]), "embedding": initializer(draw, centred=centred),
-        "embedding_scale": draw([1.0, 0.6, -1.3, 0.0]), "position": draw(positions),
+        "d_model": d_model,
+        "d_head": d_head,
+        "n_heads": draw([1, 2]),
+        "seq_len": draw([1, 2, 3, 3, 4]),
+        "vocab_size": draw([3, 7]),
+        "embedding": initializer(draw, centred=centred),
+        "embedding_scale": draw([1.0, 0.6, -1.3, 0.0]),
+        "position": draw(positions),
         "segment": draw([None, None, initializer(draw, centred=centred)]),
-        "dropout": draw([0.0, 0.0, 0.25]), "query": projections[0], "key": projections[1],
+        "dropout": draw([0.0, 0.0, 0.25]),
+        "query": projections[0],
+        "key": projections[1],
         "query_bias": draw([("zeros", {}), initializer(draw, True, centred)]),
         "key_bias": draw([("zeros", {}), initializer(draw, True, centred)]),
-        "shared_qk": draw([False, False, True]), "token_repeat": draw([0, 0, 0.5, 1 / 3, 1]),
+        "shared_qk": draw([False, False, True]),
+        "token_repeat": draw([0, 0, 0.5, 1 / 3, 1]),
         "logit_scale": draw([1.0, 0.4, -2.0]),
-    }  # fmt: skip
+    }
     if norm:
         fields |= {"norm": draw(["layernorm", "rmsnorm"])}
     return fields
 
 
 def differences(predicted, exact, attributes=SECOND_ORDER, relative=1e-9):
-    """Attributes in which a stage's Moments differ from the reference: [(attribute, predicted, exact)]."""
+    """Where a stage's Moments differ from the reference: [(attribute, predicted, exact)]."""
     scale = math.sqrt(exact["second_moment"])
     found = []
     for attribute in attributes:
         mine, true = getattr(predicted, attribute), exact[attribute]
-        if mine is None or true is None:
+        if true is not None and np.isnan(true):
+            agree = mine is not None  # too many configurations to enumerate
+        elif mine is None or true is None:
             agree = mine is true
         elif attribute == "excess_kurtosis":
             floor = (exact["second_moment"] / exact["variance"]) ** 2

@@ -12,13 +12,14 @@ theorem.  No cumulants, set partitions, encodings or closed forms of the project
 from collections import Counter
 from itertools import permutations, product
 from math import comb, cos, factorial, prod, sin, sqrt
+from typing import ClassVar
 
 import numpy as np
 
 POINT = ("constant", {"value": 0.0})
 VECTORS = ("embedding", "scaled_embedding", "position", "input", "normed_input", "query", "key")
 PAIRS = ("scores", "logits")
-BUDGET = 4_000
+BUDGET, ROW_BUDGET = 3_000, 20_000
 
 
 # Laws of single numbers, as nodes and weights.
@@ -107,7 +108,7 @@ def raw_moments(one, degree):
 
 
 def convolved(left, right, degrees):
-    """Moments of X + Y from moments of independent X and Y, vectors of any length; 0 are left out."""
+    """Moments of X + Y from those of independent vectors X and Y; 0 are left out."""
     result = {}
     for m in product(*(range(d + 1) for d in degrees)):
         total = None
@@ -126,7 +127,9 @@ def atom(moments, direction, degrees):
     """Moments of u*w for a random number w and a vector u of arrays (None: 0)."""
     result = {}
     for m in product(*(range(d + 1) for d in degrees)):
-        if moments[sum(m)] and not any(power and u is None for power, u in zip(m, direction, strict=True)):
+        if moments[sum(m)] and not any(
+            power and u is None for power, u in zip(m, direction, strict=True)
+        ):
             result[m] = moments[sum(m)]
             for power, u in zip(m, direction, strict=True):
                 for _ in range(power):
@@ -145,11 +148,27 @@ class Reference:
     """A tiny specification in plain numbers; see DESIGN section 1 for what the attributes mean."""
 
     def __init__(
-        self, d_model=2, d_head=1, n_heads=1, seq_len=2, vocab_size=5, embedding=POINT, embedding_scale=1.0,
-        position=("none", {}), segment=None, dropout=0.0, norm=None, query=("normal", {"std": 1}),
-        key=("normal", {"std": 1}), query_bias=POINT, key_bias=POINT, shared_qk=False, token_repeat=0,
-        logit_scale=1.0, generic=None,
-    ):  # fmt: skip
+        self,
+        d_model=2,
+        d_head=1,
+        n_heads=1,
+        seq_len=2,
+        vocab_size=5,
+        embedding=POINT,
+        embedding_scale=1.0,
+        position=("none", {}),
+        segment=None,
+        dropout=0.0,
+        norm=None,
+        query=("normal", {"std": 1}),
+        key=("normal", {"std": 1}),
+        query_bias=POINT,
+        key_bias=POINT,
+        shared_qk=False,
+        token_repeat=0,
+        logit_scale=1.0,
+        generic=None,
+    ):
         self.identity = query == "identity" or (query if shared_qk else key) == "identity"
         self.d, self.h = d_model, d_model if self.identity else d_head
         self.n, self.dropout, self.norm = seq_len, dropout, norm
@@ -157,7 +176,9 @@ class Reference:
         self.position, self.shared, self.generic, self.laws = position, shared_qk, generic, {}
         out = self.h * (1 if self.identity else n_heads)
         self.table = law(*embedding, d_model, vocab_size)
-        self.learned = law(*position[1]["law"], d_model, seq_len) if position[0] == "learned" else None
+        self.learned = (
+            law(*position[1]["law"], d_model, seq_len) if position[0] == "learned" else None
+        )
         self.segment = law(*segment, d_model, 1) if segment else None
         if shared_qk:
             key, key_bias = query, query_bias
@@ -207,19 +228,30 @@ class Reference:
             factor = 1.0 if kind == "table" else self.scale
             (shared if len(rows) > 1 else alone).append((self.table, factor, rows))
         if input_ and self.segment:
-            (shared if len(places) > 1 else alone).append((self.segment, 1.0, list(range(len(places)))))
+            (shared if len(places) > 1 else alone).append(
+                (self.segment, 1.0, list(range(len(places))))
+            )
         if self.learned and kind in ("position", "input"):
             alone += [(self.learned, 1.0, [i]) for i in range(len(places))]
         points, chances = [], []
         rules = [self.rule(one, total) for one, _, _ in shared]
         for choice in product(*(range(len(w)) for _, w in rules)):
             chance, base = 1.0, [0.0] * len(places)
-            for which, (nodes, weights), (_, factor, rows) in zip(choice, rules, shared, strict=True):
+            for which, (nodes, weights), (_, factor, rows) in zip(
+                choice, rules, shared, strict=True
+            ):
                 chance *= weights[which]
                 for i in rows:
                     base[i] += factor * nodes[which]
             ways = [
-                self.own_law(kind, base[i], t, channel, [(r, f) for r, f, rows in alone if i in rows], degrees[i])
+                self.own_law(
+                    kind,
+                    base[i],
+                    t,
+                    channel,
+                    [(r, f) for r, f, rows in alone if i in rows],
+                    degrees[i],
+                )
                 for i, t in enumerate(places)
             ]
             for own in product(*(zip(*way, strict=True) for way in ways)):
@@ -251,7 +283,7 @@ class Reference:
         return (nodes, weights) if self.generic is not None else compressed(nodes, weights, degree)
 
     def rows(self, kind, places, tokens, degrees, limit=BUDGET):
-        """All configurations of whole rows, shape (N, places, channels), and their weights; None: too many."""
+        """All rows, shape (N, places, channels), and their weights; None: too many."""
         laws = [
             self.channel_law("input" if kind == "normed" else kind, c, places, tokens, degrees)
             for c in range(self.d)
@@ -287,12 +319,18 @@ class Reference:
                 if (self.shared and side) or not any(mine):
                     continue
                 if self.weights[side] == "identity":
-                    u = [rows[:, row, a] if m else None for m, (_, row) in zip(mine, forms, strict=True)]
+                    u = [
+                        rows[:, row, a] if m else None
+                        for m, (_, row) in zip(mine, forms, strict=True)
+                    ]
                     atoms.append(atom([1.0] * (n + 1), u, degrees))
                 else:
                     moments = raw_moments(self.weights[side], n)
                     for i in range(self.d):
-                        u = [rows[:, row, i] if m else None for m, (_, row) in zip(mine, forms, strict=True)]
+                        u = [
+                            rows[:, row, i] if m else None
+                            for m, (_, row) in zip(mine, forms, strict=True)
+                        ]
                         atoms.append(atom(moments, u, degrees))
                 one = np.ones(len(rows))
                 u = [one if m else None for m in mine]
@@ -306,7 +344,9 @@ class Reference:
         if self.position[0] != "rotary":
             return [[a] for a in range(self.h)]
         turning = self.position[1].get("turning", self.h)
-        return [[2 * k, 2 * k + 1] for k in range(turning // 2)] + [[a] for a in range(turning, self.h)]
+        return [[2 * k, 2 * k + 1] for k in range(turning // 2)] + [
+            [a] for a in range(turning, self.h)
+        ]
 
     def score_moments(self, rows, scores, degrees):
         """Joint moments given the rows of scores (t, s): pairs of a row for q and one for k."""
@@ -319,7 +359,8 @@ class Reference:
             for m in product(*(range(d + 1) for d in degrees)):
                 value = 0.0
                 options = [
-                    multinomial(self.terms(block, score), power) for score, power in zip(scores, m, strict=True)
+                    multinomial(self.terms(block, score), power)
+                    for score, power in zip(scores, m, strict=True)
                 ]
                 for chosen in product(*options):
                     powers = {a: [0] * len(forms) for a in block}
@@ -329,7 +370,9 @@ class Reference:
                         for a, b in terms:
                             powers[a][0] += 1
                             powers[b][f] += 1
-                    value = value + factor * prod((channels[a].get(tuple(p), 0.0) for a, p in powers.items()), start=1.0)
+                    value = value + factor * prod(
+                        (channels[a].get(tuple(p), 0.0) for a, p in powers.items()), start=1.0
+                    )
                 one[m] = value
             total = one if total is None else convolved(total, one, degrees)
         return total
@@ -341,11 +384,13 @@ class Reference:
     # Moments at one place.
 
     def place(self, stage, where, order):
-        """Raw moments 0 ... order at one place, for each token pattern: [(probability, moments)]; None: too many."""
+        """[(probability, raw moments 0 ... order)] for each token pattern at one place."""
         if stage in VECTORS:
             t, c = where
             return self.mixed((t,), lambda tokens: self.vector_place(stage, t, c, tokens, order))
-        factor = [self.logit_scale**n if stage.endswith("logits") else 1.0 for n in range(order + 1)]
+        factor = [
+            self.logit_scale**n if stage.endswith("logits") else 1.0 for n in range(order + 1)
+        ]
         labels = (where[0],) if stage.startswith("self") else where
         degree = 2 * order if stage.startswith("self") else order
         kind = "normed" if self.norm else "input"
@@ -358,14 +403,21 @@ class Reference:
                 return None
             rows, weights = found
             given = self.score_moments(rows, [score], (order,))
-            return [float(np.sum(weights * given.get((n,), 0.0))) * factor[n] for n in range(order + 1)]
+            return [
+                float(np.sum(weights * given.get((n,), 0.0))) * factor[n] for n in range(order + 1)
+            ]
 
         return self.mixed(labels, moments)
 
     def mixed(self, places, moments):
         return [(chance, moments(tokens)) for tokens, chance in self.patterns(len(places)).items()]
 
-    ROWS = {"embedding": "table", "scaled_embedding": "scaled", "position": "position", "input": "input"}
+    ROWS: ClassVar = {
+        "embedding": "table",
+        "scaled_embedding": "scaled",
+        "position": "position",
+        "input": "input",
+    }
 
     def vector_place(self, stage, t, c, tokens, order):
         kind = self.ROWS.get(stage, "normed" if self.norm or stage == "normed_input" else "input")
@@ -378,7 +430,9 @@ class Reference:
         channels = self.projected(rows, [(int(stage == "key"), 0)], (order,))
         turn = self.rotation(t)[c]
         parts = [
-            {m: value * turn[a] ** m[0] for m, value in channels[a].items()} for a in range(self.h) if turn[a]
+            {m: value * turn[a] ** m[0] for m, value in channels[a].items()}
+            for a in range(self.h)
+            if turn[a]
         ]
         result = summed(parts, (order,))
         return [float(np.sum(weights * result.get((n,), 0.0))) for n in range(order + 1)]
@@ -387,20 +441,24 @@ class Reference:
 
     def places(self, stage):
         if stage in VECTORS:
-            return list(product(range(self.n), range(self.h if stage in ("query", "key") else self.d)))
+            return list(
+                product(range(self.n), range(self.h if stage in ("query", "key") else self.d))
+            )
         if stage in PAIRS:
             return list(permutations(range(self.n), 2))
         return [(t,) for t in range(self.n)]
 
     def stage(self, stage, order=2):
-        """All attributes of a stage; kurtosis with order 4 only.  None: absent or too many configurations."""
+        """All attributes of a stage (kurtosis: order 4); None: absent or too many rows."""
         places = self.places(stage)
         if not places:
             return None
         found = [self.place(stage, where, order) for where in places]
         if any(moments is None for patterns in found for _, moments in patterns):
             return None
-        raw = np.array([np.sum([c * np.array(m) for c, m in patterns], axis=0) for patterns in found])
+        raw = np.array(
+            [np.sum([c * np.array(m) for c, m in patterns], axis=0) for patterns in found]
+        )
         mean = raw.mean(axis=0)
         result = {
             "mean": mean[1],
@@ -408,7 +466,9 @@ class Reference:
             "ensemble_variance": float(np.mean(raw[:, 2] - raw[:, 1] ** 2)),
             "second_moment": mean[2],
             "cross_position_moment": self.cross(stage) if stage in VECTORS and self.n > 1 else None,
-            "row_variance": self.row_variance(stage, mean[2]) if stage in PAIRS and self.n > 2 else None,
+            "row_variance": self.row_variance(stage, mean[2])
+            if stage in PAIRS and self.n > 2
+            else None,
         }
         result["std"] = sqrt(max(result["variance"], 0))
         if order >= 4:
@@ -437,12 +497,18 @@ class Reference:
                     if turn[c, a] and turned[c, b]:
                         apart = channels[a].get((1, 0), 0.0) * channels[b].get((0, 1), 0.0)
                         both = channels[a].get((1, 1), 0.0) if a == b else apart
-                        total += chance * turn[c, a] * turned[c, b] * float(np.sum(weights * both)) / self.h
+                        total += (
+                            chance
+                            * turn[c, a]
+                            * turned[c, b]
+                            * float(np.sum(weights * both))
+                            / self.h
+                        )
             values.append(total)
         return float(np.mean(values))
 
     def row_variance(self, stage, second):
-        """E[l_ij^2] - E[l_ij l_ij'] over distinct i, j, j'."""
+        """E[l_ij^2] - E[l_ij l_ij'] over distinct i, j, j'; nan: too many configurations."""
         kind, values = "normed" if self.norm else "input", []
         for t, s, r in permutations(range(self.n), 3):
             first, other = (0, 1), (0, 2)
@@ -452,7 +518,10 @@ class Reference:
             }
             total = 0.0
             for tokens, chance in self.patterns(3).items():
-                rows, weights = self.rows(kind, (t, s, r), tokens, [2, 1, 1], limit=np.inf)
+                found = self.rows(kind, (t, s, r), tokens, [2, 1, 1], limit=ROW_BUDGET)
+                if found is None:
+                    return np.nan
+                rows, weights = found
                 given = self.score_moments(rows, [first, other], (1, 1))
                 total += chance * float(np.sum(weights * given.get((1, 1), 0.0)))
             values.append(total)

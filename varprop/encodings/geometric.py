@@ -83,7 +83,7 @@ def _summed_over_frequencies(
         for row in rows:
             opposite = tuple(-step for step in row)
             if opposite not in kernels:
-                kernels[row] = _sine_ratio(_angle(row, grid), n)
+                kernels[row] = sine_ratio(_angle(row, grid), n)
             terms = terms * kernels[row if row in kernels else opposite]
         total += float(np.sum(terms))
         if mirrored:  # each pair of frequencies beyond this square stands for its mirror image too
@@ -103,7 +103,7 @@ def _angle(steps: Sequence[int], axes: Sequence[NDArray[np.float64]]) -> NDArray
     return angle
 
 
-def _sine_ratio(angle: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def sine_ratio(angle: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """sin(n x) / (n sin x) at x = angle/2;
 
     whole turns are taken out first, each worth (-1)^(n-1).

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .averages import place_average
+from .geometric import sine_ratio
 from .trigonometric import Encoding, Part
 
 
@@ -92,12 +93,12 @@ class SinusoidalInvariants:
     @property
     def channel_sums(self) -> NDArray[np.float64]:
         """Sum over positions of each channel, shape (d_model,)."""
-        n, half = self.seq_len, self.encoding.frequencies() / 2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            size = np.where(np.sin(half) == 0, float(n), np.sin(n * half) / np.sin(half))
+        frequencies = self.encoding.frequencies()
+        size = self.seq_len * sine_ratio(frequencies, self.seq_len)
+        phase = frequencies * ((self.seq_len - 1) / 2)
         sums = np.empty(self.d_model)
-        sums[0::2] = size * np.sin((n - 1) * half)
-        sums[1::2] = (size * np.cos((n - 1) * half))[: self.encoding.pairs]
+        sums[0::2] = size * np.sin(phase)
+        sums[1::2] = (size * np.cos(phase))[: self.encoding.pairs]
         return sums
 
     def table(self) -> NDArray[np.float64]:

@@ -20,7 +20,8 @@ from varprop.positions import Learned, Rotary, Sinusoidal
 from varprop.spec import TransformerSpec
 
 from .derivation import Parts, closed_form
-from .place_polynomials import PlacePolynomial, exchanged
+from .normed import has_entry, normed_value, split_normed
+from .place_polynomials import PlacePolynomial, exchanged, unknown
 from .rows import UNSCALED, Rows, Source, classify, is_zero
 from .stage import Stage, narrowed
 from .structure import ABSENT, GENERAL, IDENTITY, Structure
@@ -35,6 +36,8 @@ class Context:
         self._rows: dict[str, Rows] = {}
         self._structures: dict[str, Structure] = {}
         self._distributions: dict[str, Distribution] = {}
+        # Which cumulants vanish is seen from numbers: symbolic ones take long to simplify to 0.
+        self._numeric = Context(spec) if functions.symbolic else self
 
     def value(self, field: str) -> Any:
         """A number of the spec, or its expression."""
@@ -68,6 +71,8 @@ class Context:
 
     def structure(self, kind: str) -> Structure:
         """The shape of the closed forms of stages that read these rows."""
+        if self._numeric is not self:
+            return self._numeric.structure(kind)
         if kind not in self._structures:
             self._structures[kind] = self._structure(kind)
         return self._structures[kind]
@@ -116,15 +121,11 @@ class Context:
         return not stage.is_vector and structure.position == "sinusoidal" and GENERAL in drawn
 
     def polynomial(self, stage: Stage, what: str, tokens: str) -> PlacePolynomial:
-        """A closed form of a stage with its scalars put in;
-
-        ``tokens`` tells which rows share a token.
-        """
-        rows = self.rows(stage.rows)
-        cross = rows.shared_kind(len(set(tokens)) < len(tokens)) if len(tokens) > 1 else ABSENT
-        form = closed_form(
-            stage.definition, narrowed(self.structure(stage.rows), stage.definition, cross), what
-        )
+        """A closed form of a stage with its scalars put in, where ``tokens`` share tokens."""
+        repeats, rows = len(set(tokens)) < len(tokens), self.rows(stage.rows)
+        shared = self._numeric.rows(stage.rows).shared_kind(repeats) if tokens[1:] else ABSENT
+        structure = narrowed(self.structure(stage.rows), stage.definition, shared)
+        form = closed_form(stage.definition, structure, what)
         return PlacePolynomial(form(lambda name: self._scalar(name, rows, tokens)))
 
     def _scalar(self, name: str, rows: Rows, tokens: str) -> Any:
@@ -151,9 +152,11 @@ class Context:
     def average(self, parts: Parts) -> Any:
         """The mean of a product of contractions over distinct positions (and channels)."""
         normed, fixed = split_normed(parts)
-        factor = self.normed_value(normed, averaged=True)
+        factor = self._normed_value(normed, averaged=True)
         if factor is None or not fixed:
             return factor
+        if not is_zero(factor) and has_entry(normed) and has_entry(fixed):
+            return None  # both depend on the channel: the average is not the product
         mean = self._encoding_average(exchanged(fixed))
         return None if mean is None else factor * mean
 
@@ -169,41 +172,23 @@ class Context:
             lambda encoding, n: place_average(encoding, parts, int(n)), self.encodings, lengths
         )
 
-    def normed_value(self, parts: Parts, averaged: bool) -> Any:
-        """What is known of a product of power sums of a normed row y: sum y^2 = d_model,
-        LayerNorm's sum y = 0.
-
-        An entry's own mean is 0 after LayerNorm if the channels are exchangeable, and in the
-        average over channels in any case; its mean square is 1 likewise.  None if the product is
-        not known.
-        """
-        if not parts:
-            return 1
+    def _normed_value(self, parts: Parts, averaged: bool) -> Any:
         layernorm = isinstance(self.spec.norm, LayerNorm)
-        exchangeable = averaged or not isinstance(self.spec.position, Sinusoidal)
-        entries = [name for part in parts for name, indices in part if indices[0] < 0]
-        closed = [[name for name, _ in part] for part in parts if part[0][1][0] >= 0]
-        if layernorm and any(len(names) == 1 for names in closed):
-            return 0
-        if any(len(names) != 2 or names[0] != names[1] for names in closed):
-            return None
-        value = self.sizes["d_model"] ** len(closed)
-        if not entries:
-            return value
-        if len(entries) == 1 and layernorm and exchangeable:
-            return 0
-        return value if len(entries) == 2 and entries[0] == entries[1] and exchangeable else None
+        exchangeable = not isinstance(self.spec.position, Sinusoidal)
+        return normed_value(parts, self.sizes["d_model"], layernorm, exchangeable, averaged)
 
     def known(self, polynomial: PlacePolynomial) -> PlacePolynomial | None:
         """Put in what is known of a normed row at a place; None if something is not."""
         result = PlacePolynomial()
         for parts, coefficient in polynomial.items():
             normed, fixed = split_normed(parts)
-            factor = self.normed_value(normed, averaged=False)
-            if factor is None and not is_zero(coefficient):
-                return None
+            factor = self._normed_value(normed, averaged=False)
             if factor is not None:
                 result = result + PlacePolynomial({fixed: coefficient * factor})
+            elif isinstance(coefficient, np.ndarray):
+                result = result + PlacePolynomial({(): unknown(coefficient)})
+            elif coefficient != 0:
+                return None
         return result
 
     def at(self, parts: Parts, place: dict[str, int], channel: int | None) -> Any:
@@ -212,12 +197,6 @@ class Context:
         for part in parts:
             value *= wave_sum(self.encodings, part, channel).at(place)
         return value
-
-
-def split_normed(parts: Parts) -> tuple[Parts, Parts]:
-    """Separate contractions of normed rows y from those of fixed encodings."""
-    normed = tuple(part for part in parts if part[0][0].startswith("y_"))
-    return normed, tuple(part for part in parts if not part[0][0].startswith("y_"))
 
 
 def _broadcast_encoding(kind: str, width: Any, turning: Any, base: Any) -> Any:

@@ -9,6 +9,9 @@ from functools import lru_cache
 from itertools import permutations, product
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .derivation import Parts
 
 Average = Callable[[Parts], Any]
@@ -51,9 +54,9 @@ class PlacePolynomial(dict[Parts, Any]):
             if _is_structural_zero(coefficient):
                 continue
             mean = average(parts)
-            if mean is None:
+            if mean is None and not isinstance(coefficient, np.ndarray):
                 return None
-            total = total + coefficient * mean
+            total = total + (unknown(coefficient) if mean is None else coefficient * mean)
         return total
 
     def variance(self, average: Average) -> Any:
@@ -71,6 +74,11 @@ class PlacePolynomial(dict[Parts, Any]):
         return PlacePolynomial(
             {rename(parts, names): coefficient for parts, coefficient in self.items()}
         )
+
+
+def unknown(coefficients: NDArray[Any]) -> NDArray[Any]:
+    """What is left of coefficients times an unknown number: 0 where they are 0, else nan."""
+    return np.where(coefficients == 0, 0.0, np.nan)
 
 
 def rename(parts: Parts, names: dict[str, str]) -> Parts:
