@@ -49,7 +49,7 @@ class Prediction(Mapping[str, Moments]):
         """
         from varprop.stages.symbolic import formula
 
-        return formula(self.spec, self._stage(stage), attribute)
+        return formula(self.spec, self[stage], attribute)
 
     def at(
         self,
@@ -74,13 +74,10 @@ class Prediction(Mapping[str, Moments]):
         """
         from varprop.stages.place import locate
 
-        moments = self._stage(stage)
+        moments = self[stage]
         given = {"position": position, "channel": channel, "i": i, "j": j}
         place, held = locate(self.spec, STAGES[stage], given, same_token)
         return moments.at(place, held, same_token)
-
-    def _stage(self, name: str) -> Moments:
-        return self[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON-ready data: the spec and every stage's attributes."""
@@ -108,6 +105,12 @@ class Prediction(Mapping[str, Moments]):
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Prediction is immutable, {name!r} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Prediction is immutable, {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Prediction, (self.spec,)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._stages)

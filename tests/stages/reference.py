@@ -19,7 +19,7 @@ import numpy as np
 POINT = ("constant", {"value": 0.0})
 VECTORS = ("embedding", "scaled_embedding", "position", "input", "normed_input", "query", "key")
 PAIRS = ("scores", "logits")
-BUDGET, ROW_BUDGET = 3_000, 20_000
+BUDGET, ROW_BUDGET = 2_000, 4_000
 
 
 # Laws of single numbers, as nodes and weights.

@@ -140,8 +140,9 @@ def formula(spec: TransformerSpec, moments: Moments, attribute: str) -> Any:
 
 
 def tidy(expression: Any) -> Any:
-    """The shortest of a few equal forms; long expressions are left as they come."""
-    if sympy.count_ops(expression) > 400:
+    """The shortest of a few equal forms; what is long or not algebraic is left as it comes."""
+    functions = expression.atoms(sympy.Function)
+    if sympy.count_ops(expression) > 400 or any(not isinstance(f, PlaceMean) for f in functions):
         return expression
     forms = [expression, sympy.expand(expression), sympy.factor(expression)]
     return min(forms, key=sympy.count_ops)
