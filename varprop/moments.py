@@ -62,9 +62,14 @@ class Moments:
     """
 
     method = "exact"
+    stage: Stage
+    _context: Context
 
     def __init__(self, stage: Stage, context: Context) -> None:
-        self.stage, self._context = stage, context
+        vars(self).update(stage=stage, _context=context)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Moments are immutable, {name!r} cannot be set")
 
     @cached_property
     def _pooled(self) -> Pooled | PooledAfterNorm:

@@ -30,8 +30,9 @@ RECORD, PAGE = "claims.json", "claims.md"
 _REMEDY = "'python -m varprop.report.claims_page --measure' writes it"
 SYMBOLS = (
     "$c$ is the factor, $s$ the table's std, $b$ half the width of a uniform table, $d$ is "
-    "`d_model`, $h$ is `d_head`, $n$ is `seq_len` and $V$ is `vocab_size`; $l$ is the logit "
-    "scale (1 for raw scores), $a$ the variance of one weight, $v$ a variance."
+    "`d_model`, $h$ is `d_head`, $n$ is `seq_len` and $V$ is `vocab_size`; $\\ell$ is the "
+    "logit scale (1 for raw scores), $a$ the variance of one weight of a projection and $w$ of one "
+    "of a layer, $v$ a variance and $\\varepsilon$ what a norm adds to it."
 )
 
 
@@ -125,7 +126,8 @@ def _section(decision: Decision) -> list[str]:
     if claim.formula:
         name, _, expression = claim.formula.rpartition(" = ")
         shown += f" In symbols, {_escaped(name)}:\n\n$${_latex(expression)}$$"
-    why = f" {_escaped(decision.summary)}." if decision.summary else ""
+    summary = decision.summary[:1].upper() + decision.summary[1:]
+    why = f" {_escaped(summary)}." if summary else ""
     return [*parts, shown, f"**Verdict: {decision.verdict}.**{why}", f"*{claim.remember}*"]
 
 
