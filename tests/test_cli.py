@@ -13,7 +13,7 @@ import sympy
 
 import varprop
 from varprop import agreement, cli, options
-from varprop.fields import READERS
+from varprop.fields.readers import READERS
 from varprop.report.tables import latex
 
 ROOT = Path(__file__).parents[1]
@@ -245,7 +245,7 @@ finally:
     [
         (["predict", "--json"], ["rich", "scipy", "sympy", "varprop.simulate", "varprop.report"]),
         (["predict"], ["rich", "scipy", "sympy", "varprop.simulate"]),
-        (["--help"], ["rich", "scipy", "sympy", "varprop.commands", "varprop.report"]),
+        (["--help"], ["rich", "scipy", "sympy", "varprop.command.commands", "varprop.report"]),
         (["measure", *SMALL, "--replicates", "4"], ["rich", "sympy"]),
     ],
 )

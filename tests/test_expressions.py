@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from varprop.expressions import FIELDS, NUMERIC, SYMBOLIC, parse
-from varprop.numeric import as_number, integer
-from varprop.validation import shorten
+from varprop.fields.numeric import as_number, integer
+from varprop.fields.validation import shorten
 
 SIZES = {"d_model": 512, "n_heads": 8, "d_head": 64, "seq_len": 128, "vocab_size": 37000}
 SYMBOLS = {name: sympy.Symbol(name, integer=True, positive=True) for name in FIELDS}

@@ -14,7 +14,6 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from varprop.distributions import UNIFORM, Distribution
 from varprop.expressions import NUMERIC, SYMBOLIC, parse
 from varprop.initializers import (
     Initializer,
@@ -30,11 +29,12 @@ from varprop.initializers import (
     xavier_uniform,
     zeros,
 )
+from varprop.initializers.distributions import UNIFORM, Distribution
+from varprop.initializers.truncation import TruncatedNormal, exact_cumulant
 from varprop.norms import LayerNorm, RMSNorm, parse_norm
 from varprop.positions import Learned, Rotary, Sinusoidal, parse_position
 from varprop.spec import TransformerSpec
 from varprop.strategies import initializers, norms, positions
-from varprop.truncation import TruncatedNormal, exact_cumulant
 
 SIZES = {"d_model": 16, "n_heads": 4, "d_head": 4, "seq_len": 7, "vocab_size": 50}
 SYMBOLS = {name: sympy.Symbol(name, integer=True, positive=True) for name in SIZES}

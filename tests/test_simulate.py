@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 from varprop import progress, simulate
-from varprop.estimates import z_score
-from varprop.measurement import Measurement
-from varprop.draws import Draws, Layout
-from varprop.stages import STAGES
 from varprop.simulate import choose_layout, measure
+from varprop.simulation.draws import Draws, Layout
+from varprop.simulation.estimates import z_score
+from varprop.simulation.measurement import Measurement
 from varprop.spec import TransformerSpec
+from varprop.stages import STAGES
 
 SMALL = {"d_model": 16, "n_heads": 2, "seq_len": 6, "embedding": "normal(std=0.5)"}
 SECOND_ORDER = (

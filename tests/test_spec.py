@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from varprop.expressions import FIELDS, SYMBOLIC
-from varprop.fields import DRAWN, READERS, VALUES
+from varprop.fields.readers import DRAWN, READERS, VALUES
 from varprop.initializers import normal, parse_initializer, truncated_normal, zeros
 from varprop.norms import LayerNorm, RMSNorm
 from varprop.positions import Learned, Rotary, Sinusoidal

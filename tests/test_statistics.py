@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from varprop.estimates import Estimate, format_estimate, z_score
-from varprop.statistics import Pilot, StageStatistics
-from varprop.streaming import Streaming
+from varprop.simulation.estimates import Estimate, format_estimate, z_score
+from varprop.simulation.statistics import Pilot, StageStatistics
+from varprop.simulation.streaming import Streaming
 
 
 def measured(stage, values, parts=1, shared_places=False):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from varprop.families import SIGNATURES
 from varprop.initializers import Initializer
+from varprop.initializers.families import SIGNATURES
 from varprop.norms import LayerNorm, Norm, RMSNorm
 from varprop.positions import Learned, Position, Rotary, Sinusoidal
 from varprop.spec import TransformerSpec
@@ -75,3 +75,10 @@ def test_parts_are_valid_alone(narrow, position, norm, bias):
     assert not isinstance(position, Rotary) or position.arguments["fraction"].text == "1"
     assert norm is None or (isinstance(norm, Norm) and norm.eps > 0)
     assert TransformerSpec(query_bias=bias, position=position, norm=norm).query_bias == bias
+
+
+@given(specs(d_head=st.sampled_from([2, 4])), specs(d_head=2))
+@settings(max_examples=25, deadline=None)
+def test_a_width_that_is_asked_for_is_kept(drawn, fixed):
+    assert drawn.d_head in (2, 4)
+    assert fixed.d_head == 2

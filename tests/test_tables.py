@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import varprop
 from varprop.agreement import Check, Row
-from varprop.estimates import Estimate, notation, write
 from varprop.report.tables import COLUMNS, latex, prediction_html
 from varprop.report.text import aligned, number, spread, title
+from varprop.simulation.estimates import Estimate, notation, write
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 POSITIVE = st.floats(1e-290, 1e290)

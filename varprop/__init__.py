@@ -27,15 +27,15 @@ from varprop.spec import TransformerSpec
 
 if TYPE_CHECKING:
     from varprop.agreement import Check, check
-    from varprop.estimates import Estimate
-    from varprop.measurement import MeasuredMoments, Measurement
     from varprop.simulate import measure
+    from varprop.simulation.estimates import Estimate
+    from varprop.simulation.measurement import MeasuredMoments, Measurement
 
 _SIMULATED = {
     "Check": "varprop.agreement",
-    "Estimate": "varprop.estimates",
-    "MeasuredMoments": "varprop.measurement",
-    "Measurement": "varprop.measurement",
+    "Estimate": "varprop.simulation.estimates",
+    "MeasuredMoments": "varprop.simulation.measurement",
+    "Measurement": "varprop.simulation.measurement",
     "check": "varprop.agreement",
     "measure": "varprop.simulate",
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from varprop.estimates import Estimate, z_score
 from varprop.moments import ATTRIBUTES
 from varprop.predict import predict
 from varprop.simulate import measure
+from varprop.simulation.estimates import Estimate, z_score
 from varprop.spec import TransformerSpec
 
 LIMIT = 5.0

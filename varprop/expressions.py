@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from varprop.functions import NUMERIC, SYMBOLIC, Functions
-from varprop.validation import Immutable, shorten
+from varprop.fields.functions import NUMERIC, SYMBOLIC, Functions
+from varprop.fields.validation import Immutable, shorten
 
 __all__ = [
     "FIELDS",

@@ -39,7 +39,7 @@ def attribute(compute: Callable[[Moments], Any]) -> cached_property[Any]:
                 return compute(moments)
             except (OverflowError, FloatingPointError, ZeroDivisionError):
                 raise ValueError(
-                    f"{moments.stage.name}.{compute.__name__}: exceeds double precision with this "
+                    f"{moments.stage.name}.{compute.__name__}: beyond double precision with this "
                     "spec; accepted: scales, means and standard deviations nearer to 1"
                 ) from None
 
@@ -109,7 +109,7 @@ class Moments:
         if variance is None or is_zero(variance):
             return None
         fourth = self._pooled.fourth_central_moment()
-        return self._finished(None if fourth is None else fourth / nonzero(variance) ** 2 - 3)
+        return self._finished(None if fourth is None else fourth / nonzero(variance) / variance - 3)
 
     @attribute
     def cross_position_moment(self) -> Any:

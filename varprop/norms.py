@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from varprop.calls import Reader
+from varprop.fields.calls import Reader
+from varprop.fields.named import Named, Parameter, Signature
 from varprop.initializers import Argument
-from varprop.named import Named, Parameter, Signature
 
 
 class Norm(Named):

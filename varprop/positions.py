@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from varprop.calls import Reader
+from varprop.fields.calls import Reader
+from varprop.fields.named import Named, Parameter, Signature
 from varprop.initializers import Argument, Initializer, normal, parse_initializer
-from varprop.named import Named, Parameter, Signature
 
 _BASE = {"base": Parameter("10000", "> 0", shown=True)}
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from varprop.fields.validation import shorten
 from varprop.moments import ATTRIBUTES, Moments, PlaceMoments
 from varprop.spec import TransformerSpec
 from varprop.stages import STAGES
 from varprop.stages.context import Context
-from varprop.validation import shorten
 
 
 class Prediction(Mapping[str, Moments]):
@@ -87,13 +87,11 @@ class Prediction(Mapping[str, Moments]):
         }
 
     def __getitem__(self, name: str) -> Moments:
-        try:
+        if isinstance(name, str) and name in self._stages:
             return self._stages[name]
-        except KeyError:
-            reason = "absent with this spec" if name in STAGES else "unknown"
-            raise KeyError(
-                f"stage {str(name)[:40]!r} is {reason}; accepted: {', '.join(self._stages)}"
-            ) from None
+        known = isinstance(name, str) and name in STAGES
+        reason = "absent with this spec" if known else "unknown"
+        raise KeyError(f"stage {shorten(name)} is {reason}; accepted: {', '.join(self._stages)}")
 
     def __getattr__(self, name: str) -> Moments:
         if name.startswith("_"):

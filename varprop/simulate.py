@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from varprop.draws import Draws, Layout
-from varprop.measurement import Measurement
-from varprop.named import Named
-from varprop.progress import Reporter
+from varprop.fields.named import Named
+from varprop.fields.validation import refusal
+from varprop.simulation.draws import Draws, Layout
+from varprop.simulation.measurement import Measurement
+from varprop.simulation.progress import Reporter
+from varprop.simulation.statistics import Pilot, StageStatistics
 from varprop.spec import TransformerSpec
 from varprop.stages import STAGES
-from varprop.statistics import Pilot, StageStatistics
-from varprop.validation import refusal
 
 PLACE_BUDGET = 2**21
 """Numbers that depend on positions, per replicate; all positions are used if they fit in it."""

@@ -17,21 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from varprop.constraints import (
+from varprop.expressions import FIELDS, NUMERIC, Expression, Functions
+from varprop.fields.constraints import (
     check_norm,
     check_probability,
     check_repeat,
     common_shape,
     head_width,
 )
-from varprop.distributions import Distribution
-from varprop.expressions import FIELDS, NUMERIC, Expression, Functions
-from varprop.fields import DEFAULTS, DRAWN, READERS, TABLE_ROWS, VALUES
+from varprop.fields.named import Named
+from varprop.fields.readers import DEFAULTS, DRAWN, READERS, TABLE_ROWS, VALUES
+from varprop.fields.validation import Immutable, prefixed, shorten, suggest
 from varprop.initializers import Initializer
-from varprop.named import Named
+from varprop.initializers.distributions import Distribution
 from varprop.norms import Norm
 from varprop.positions import Learned, Position, Rotary
-from varprop.validation import Immutable, prefixed, shorten, suggest
 
 Number = Any
 """An int or a float, an array of them, or (in formulas) a SymPy expression."""

@@ -106,12 +106,14 @@ def specs(draw: DrawFn, /, **fields: Any) -> TransformerSpec:
 
     d_model = take("d_model", st.integers(1, WIDEST))
     shared = take("shared_qk", st.booleans())
-    projection = st.one_of(st.just("identity"), initializers(), initializers(), initializers())
+    drawn = [initializers()] * 3
+    # An identity projection makes d_head d_model: not where d_head is asked for.
+    projection = st.one_of(*drawn) if "d_head" in fields else st.one_of(st.just("identity"), *drawn)
     query = take("query", projection)
     key = query if shared and "key" not in fields else take("key", projection)
     identity = query == "identity" or (key == "identity" and not shared)
     if identity:
-        d_head = d_model
+        d_head = take("d_head", st.just(d_model)) if "d_head" in fields else d_model
         take("n_heads", st.integers(1, 4))
     elif "d_head" in fields or draw(st.booleans()):
         d_head = take("d_head", st.integers(1, 8))

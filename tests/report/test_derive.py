@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from varprop import cli
-from varprop.estimates import Estimate
 from varprop.report import derive
 from varprop.report.numbers import RECORD, measured, read_record, run_of
 from varprop.report.pages import CHAPTERS
+from varprop.simulation.estimates import Estimate
 from varprop.stages import closed_forms
 
 from .conftest import DERIVATIONS, OUTPUTS, PAGES, ROOT

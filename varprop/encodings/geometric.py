@@ -53,42 +53,70 @@ def _expanded(sums: Sequence[WaveSum]) -> Iterator[list[Band]]:
 def _summed_over_frequencies(
     amplitude: complex, frequencies: list[NDArray[np.float64]], steps: list[list[int]], n: int
 ) -> float:
-    """Real part of amplitude * sum over frequencies w_j of the product over blocks of D(sum_j w_j
-    steps_j).
+    """Real part of amplitude * sum over frequencies w_j of prod over blocks of D(sum w_j steps_j).
+
+    Frequencies that meet in no block are summed apart.
     """
-    moving = [axis for axis in range(len(frequencies)) if any(row[axis] for row in steps)]
-    repeats = prod(len(band) for axis, band in enumerate(frequencies) if axis not in moving)
-    if not moving:
-        return (amplitude * repeats).real
-    axes = [frequencies[axis] for axis in moving]
-    rows = [tuple(row[axis] for axis in moving) for row in steps if any(row)]
+    total = amplitude
+    for axes in _meeting(steps, len(frequencies)):
+        rows = [tuple(row[axis] for axis in axes) for row in steps]
+        moving = [row for row in rows if any(row)]
+        total *= _group_sum([frequencies[axis] for axis in axes], moving, n)
+    return total.real
+
+
+def _meeting(steps: list[list[int]], count: int) -> list[list[int]]:
+    """Group the axes that have steps in the same block, directly or through others."""
+    groups = [{axis} for axis in range(count)]
+    for row in steps:
+        met = {axis for axis in range(count) if row[axis]}
+        joined = [group for group in groups if group & met]
+        if joined:
+            groups = [group for group in groups if not group & met] + [set().union(*joined)]
+    return [sorted(group) for group in groups]
+
+
+def _group_sum(
+    axes: list[NDArray[np.float64]], rows: list[tuple[int, ...]], n: int
+) -> complex | float:
+    """Sum over all combinations of frequencies of the product over blocks of D."""
+    if not rows:
+        return prod(len(axis) for axis in axes)
     whole = [sum(column) for column in zip(*rows, strict=True)]
     chunk = max(1, _CHUNK // prod(len(axis) for axis in axes[1:]))
-    mirrored = (
-        len(axes) == 2
-        and not any(whole)
-        and all(abs(row[0]) == abs(row[1]) for row in rows)
-        and np.array_equal(axes[0], axes[1])
-    )
-    total = 0.0
+    mirrored = not any(whole) and _is_mirrored(axes, rows)
+    total: complex | float = 0.0
     for start in range(0, len(axes[0]), chunk):
         grid = [axes[0][start : start + chunk], *axes[1:]]
         if mirrored:
             grid[1] = axes[1][start:]
         kernels: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        terms: NDArray[np.float64] = np.full((1,) * len(axes), amplitude.real)
+        terms: NDArray[np.float64] = np.ones((1,) * len(axes))
+        for row in rows:
+            kernel = kernels.get(_unsigned(row))
+            if kernel is None:
+                kernel = kernels[_unsigned(row)] = sine_ratio(_angle(row, grid), n)
+            terms = terms * kernel
         if any(whole):
             phase = _angle(whole, grid) * ((n - 1) / 2)
-            terms = amplitude.real * np.cos(phase) - amplitude.imag * np.sin(phase)
-        for row in rows:
-            opposite = tuple(-step for step in row)
-            if opposite not in kernels:
-                kernels[row] = sine_ratio(_angle(row, grid), n)
-            terms = terms * kernels[row if row in kernels else opposite]
-        total += float(np.sum(terms))
+            total += complex(np.sum(terms * np.cos(phase)), np.sum(terms * np.sin(phase)))
+        else:
+            total += float(np.sum(terms))
         if mirrored:  # each pair of frequencies beyond this square stands for its mirror image too
             total += float(np.sum(terms[:, len(grid[0]) :]))
-    return total * repeats
+    return total
+
+
+def _unsigned(row: tuple[int, ...]) -> tuple[int, ...]:
+    """The kernel is even: a row and its opposite share it."""
+    return max(row, tuple(-step for step in row))
+
+
+def _is_mirrored(axes: list[NDArray[np.float64]], rows: list[tuple[int, ...]]) -> bool:
+    """Whether exchanging two equal axes changes nothing."""
+    if len(axes) != 2 or not np.array_equal(axes[0], axes[1]):
+        return False
+    return sorted(map(_unsigned, rows)) == sorted(_unsigned(row[::-1]) for row in rows)
 
 
 def _angle(steps: Sequence[int], axes: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

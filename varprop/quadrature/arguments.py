@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from varprop.numeric import Floats, as_array
-from varprop.validation import refusal
+from varprop.fields.numeric import Floats, as_array
+from varprop.fields.validation import refusal
 
 
 def nonnegative(value: Any, name: str) -> Any:

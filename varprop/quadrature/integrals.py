@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from varprop.numeric import Floats
+from varprop.fields.numeric import Floats
 
 
 class Integrals(NamedTuple):

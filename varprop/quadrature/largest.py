@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from varprop.numeric import Floats
+from varprop.fields.numeric import Floats
 from varprop.quadrature.narrow import NarrowTable
 from varprop.quadrature.nodes import NEGLECTED, blocks, decay, extent
 from varprop.quadrature.wide import HIGHEST, WideTable

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from varprop.numeric import Floats
+from varprop.fields.numeric import Floats
 from varprop.quadrature.nodes import blocks
 
 BLOCK = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from varprop.numeric import integer
+from varprop.fields.numeric import integer
 from varprop.quadrature.arguments import nonnegative, require_broadcast
 from varprop.quadrature.softmax import SoftmaxMoments
 

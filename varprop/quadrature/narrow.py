@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from varprop.numeric import Floats
+from varprop.fields.numeric import Floats
 from varprop.quadrature.integrals import Integrals
 from varprop.quadrature.nodes import NEGLECTED, decay, log_t_nodes
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from varprop.numeric import Floats
+from varprop.fields.numeric import Floats
 
 NEGLECTED = 53 * math.log(2)
 """Integrals are cut where what is left out is exp(-NEGLECTED) of them, the unit roundoff."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from varprop.numeric import Floats
+from varprop.fields.numeric import Floats
 from varprop.quadrature.integrals import Integrals
 from varprop.quadrature.largest import largest_weight
 from varprop.quadrature.lengths import over_lengths

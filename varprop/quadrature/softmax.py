@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from varprop.numeric import Floats, integer
+from varprop.fields.numeric import Floats, integer
+from varprop.fields.validation import Immutable, refusal
 from varprop.quadrature.arguments import mixture_weights, nonnegative, require_broadcast
 from varprop.quadrature.integrals import Integrals
 from varprop.quadrature.rows import RowFunction, largest, mixture, one_dimensional, points
-from varprop.validation import Immutable, refusal
 
 
 class SoftmaxMoments(Immutable):

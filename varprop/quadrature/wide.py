@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from varprop.numeric import Floats
+from varprop.fields.numeric import Floats
 from varprop.quadrature.integrals import Integrals
 from varprop.quadrature.nodes import NEGLECTED, STEP, blocks, decay, log_t_nodes
 

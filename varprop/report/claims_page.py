@@ -22,8 +22,8 @@ from varprop.claims.deciding import decide_claim
 from varprop.claims.records import DecidedReading
 from varprop.claims.tables import cells
 from varprop.claims.torch_record import describe, recorded
-from varprop.estimates import Estimate
 from varprop.report.text import UNKNOWN
+from varprop.simulation.estimates import Estimate
 
 DERIVATIONS = Path(__file__).parents[2] / "derivations"
 RECORD, PAGE = "claims.json", "claims.md"

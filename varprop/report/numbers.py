@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from varprop.estimates import Estimate, format_estimate, z_score
 from varprop.predict import predict
+from varprop.simulation.estimates import Estimate, format_estimate, z_score
 
 from .page import Page
 

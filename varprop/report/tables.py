@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from varprop.estimates import notation, write
 from varprop.report.text import UNKNOWN, aligned, number, spread, title
+from varprop.simulation.estimates import notation, write
 
 if TYPE_CHECKING:
     from varprop.agreement import Check, Row

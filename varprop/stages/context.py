@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from varprop.distributions import Distribution
 from varprop.encodings import Encoding, place_average
 from varprop.encodings.trigonometric import wave_sum
 from varprop.expressions import NUMERIC, Functions
+from varprop.initializers.distributions import Distribution
 from varprop.norms import LayerNorm
 from varprop.positions import Learned, Rotary, Sinusoidal
 from varprop.spec import TransformerSpec

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from varprop.fields.validation import shorten
 from varprop.spec import TransformerSpec
-from varprop.validation import shorten
 
 from .stage import Stage
 

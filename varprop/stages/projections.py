@@ -11,7 +11,7 @@ from varprop.positions import Rotary
 from .stage import Definition, Stage
 
 if TYPE_CHECKING:
-    from varprop.draws import Array, Draws
+    from varprop.simulation.draws import Array, Draws
 
 _READS = ("own", "position", "mask", "normed")
 

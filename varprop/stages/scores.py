@@ -10,7 +10,7 @@ from .stage import Definition, Stage
 from .structure import Structure
 
 if TYPE_CHECKING:
-    from varprop.draws import Array, Draws
+    from varprop.simulation.draws import Array, Draws
     from varprop.spec import TransformerSpec
 
 PAIR = Definition(

@@ -12,7 +12,7 @@ from .structure import ABSENT, IDENTITY, Structure
 
 if TYPE_CHECKING:
     from varprop.algebra.tensors import Tensor
-    from varprop.draws import Array, Draws
+    from varprop.simulation.draws import Array, Draws
     from varprop.spec import TransformerSpec
 
 

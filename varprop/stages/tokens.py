@@ -12,7 +12,7 @@ from varprop.positions import Learned, Sinusoidal
 from .stage import Definition, Stage
 
 if TYPE_CHECKING:
-    from varprop.draws import Array, Draws
+    from varprop.simulation.draws import Array, Draws
     from varprop.spec import TransformerSpec
 
 ROWS = Definition(

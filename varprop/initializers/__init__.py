@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from varprop.calls import Reader
-from varprop.distributions import Distribution
 from varprop.expressions import NUMERIC, Expression, Functions
-from varprop.families import FAMILIES, SIGNATURES
-from varprop.named import Named, Signature
-from varprop.validation import refusal, shorten
+from varprop.fields.calls import Reader
+from varprop.fields.named import Named, Signature
+from varprop.fields.validation import refusal, shorten
+from varprop.initializers.distributions import Distribution
+from varprop.initializers.families import FAMILIES, SIGNATURES
 
 Argument = Any
 """A number, an expression as text, or an array of numbers."""

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from varprop.expressions import LONGEST
-from varprop.named import Named, Signature
-from varprop.validation import prefixed, refusal, shorten, suggest
+from varprop.fields.named import Named, Signature
+from varprop.fields.validation import prefixed, refusal, shorten, suggest
 
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 _KEYWORD = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)", re.DOTALL)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from varprop.estimates import Estimate
+from varprop.fields.validation import Immutable
+from varprop.simulation.estimates import Estimate
 from varprop.spec import TransformerSpec
-from varprop.validation import Immutable
 
 TABLE_COLUMNS = (
     "mean",

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from varprop.expressions import FIELDS, NUMERIC, Expression, Functions
-from varprop.numeric import as_number
-from varprop.validation import Immutable, refusal, shorten
+from varprop.fields.numeric import as_number
+from varprop.fields.validation import Immutable, refusal, shorten
 
 
 class Parameter(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from varprop.expressions import FIELDS, Expression, constant, parse
-from varprop.validation import refusal
+from varprop.fields.validation import refusal
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

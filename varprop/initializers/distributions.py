@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from varprop.functions import NUMERIC, Functions
-from varprop.validation import Immutable
+from varprop.fields.functions import NUMERIC, Functions
+from varprop.fields.validation import Immutable
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Shape = int | tuple[int, ...]

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from varprop.expressions import FIELDS
-from varprop.fields import DEFAULTS, VALUES
-from varprop.validation import refusal
+from varprop.fields.readers import DEFAULTS, VALUES
+from varprop.fields.validation import refusal
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from varprop.fields.numeric import as_number, integer
+from varprop.fields.validation import refusal
 from varprop.initializers import INITIALIZERS, Initializer
 from varprop.norms import parse_norm
-from varprop.numeric import as_number, integer
 from varprop.positions import parse_position
-from varprop.validation import refusal
 
 Read = Callable[[Any, str], Any]
 

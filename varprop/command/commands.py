@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from varprop.options import field_options, read_fields, whole
+from varprop.command.options import field_options, read_fields, whole
 
 F = TypeVar("F", bound=Callable[..., Any])
 

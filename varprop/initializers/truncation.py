@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from varprop.distributions import Floats, Shape
-from varprop.functions import Functions
-from varprop.validation import Immutable
+from varprop.fields.functions import Functions
+from varprop.fields.validation import Immutable
+from varprop.initializers.distributions import Floats, Shape
 
 DEPTH = 120.0
 """The quadrature stops where the density is exp(-120) of its highest value."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from varprop.distributions import GAUSSIAN, POINT, UNIFORM, Distribution, Law
 from varprop.expressions import FIELDS, Functions
-from varprop.named import Parameter, Signature
-from varprop.truncation import TruncatedNormal
+from varprop.fields.named import Parameter, Signature
+from varprop.initializers.distributions import GAUSSIAN, POINT, UNIFORM, Distribution, Law
+from varprop.initializers.truncation import TruncatedNormal
 
 _NUMBER = Parameter(required=True)
 _FANS = {"fan_in": Parameter(condition="> 0"), "fan_out": Parameter(condition="> 0")}

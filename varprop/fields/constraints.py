@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from varprop.distributions import Distribution
-from varprop.named import Named
+from varprop.fields.named import Named
+from varprop.fields.numeric import MOST_ROWS
+from varprop.fields.validation import refusal
+from varprop.initializers.distributions import Distribution
 from varprop.norms import LayerNorm
-from varprop.numeric import MOST_ROWS
 from varprop.positions import Sinusoidal
-from varprop.validation import refusal
 
 if TYPE_CHECKING:
     from varprop.spec import TransformerSpec

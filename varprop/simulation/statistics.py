@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from varprop.estimates import ROUNDING, Estimate
-from varprop.measurement import MeasuredMoments
+from varprop.simulation.estimates import ROUNDING, Estimate
+from varprop.simulation.measurement import MeasuredMoments
+from varprop.simulation.streaming import FloatArray, Streaming
 from varprop.stages import STAGES
-from varprop.streaming import FloatArray, Streaming
 
 LARGEST = 1e150
 """Beyond this, squares of float64 numbers overflow."""

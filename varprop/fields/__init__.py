@@ -1,0 +1,1 @@
+"""What all fields of a specification share: reading text, checking values, expressions."""
