@@ -12,7 +12,8 @@ import pytest
 import sympy
 
 import varprop
-from varprop import agreement, cli, options
+from varprop import agreement, cli
+from varprop.command import options
 from varprop.fields.readers import READERS
 from varprop.report.tables import latex
 

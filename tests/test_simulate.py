@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from varprop import progress, simulate
+from varprop import simulate
 from varprop.simulate import choose_layout, measure
+from varprop.simulation import progress
 from varprop.simulation.draws import Draws, Layout
 from varprop.simulation.estimates import z_score
 from varprop.simulation.measurement import Measurement

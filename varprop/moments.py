@@ -108,8 +108,8 @@ class Moments:
         variance = self._pooled.variance
         if variance is None or is_zero(variance):
             return None
-        fourth = self._pooled.fourth_central_moment()
-        return self._finished(None if fourth is None else fourth / nonzero(variance) / variance - 3)
+        fourth = self._pooled.fourth_cumulant()
+        return self._finished(None if fourth is None else fourth / nonzero(variance) / variance)
 
     @attribute
     def cross_position_moment(self) -> Any:

@@ -93,7 +93,7 @@ def add_numbers(page: Page, slug: str, experiment: Experiment, run: Run) -> None
         stage, attribute = row.split(".")
         known = getattr(prediction[stage], attribute)
         z = z_score(known, estimate, size)
-        rows.append([f"`{row}`", f"{known:.6g}", format_estimate(estimate), f"{z:+.1f}"])
+        rows.append([f"`{row}`", _signed(known:.6g}", format_estimate(estimate), f"{z)])
     page.section("Beside a simulation")
     page.text("Prediction against measurement, with few replicates so as to be quick:")
     check = _call("check", {**experiment.fields, "replicates": 100, "seed": 1})
@@ -111,3 +111,8 @@ def _call(name: str, fields: Mapping[str, Any]) -> str:
     ]
     line = f"varprop.{name}({', '.join(given)})"
     return line if len(line) <= 80 else f"varprop.{name}(\n    " + ",\n    ".join(given) + ",\n)"
+
+
+def _signed(z: float) -> str:
+    """One decimal; rounding noise has no sign that another machine would share."""
+    return f"{z:+.1f}" if abs(z) >= 0.05 else "0.0"

@@ -100,11 +100,11 @@ class Pooled(Forms):
         within, between = self.ensemble_variance, self.mixed(1).variance(self.context.average)
         return None if within is None or between is None else within + between
 
-    def fourth_central_moment(self) -> Any:
-        """<k_4 + 3 k_2^2 + 4 k_3 e + 6 k_2 e^2 + e^4>."""
-        mean = self.mixed(1)
+    def fourth_cumulant(self) -> Any:
+        """The fourth central moment less 3 variance^2, taken off before averages are added up."""
+        mean, variance = self.mixed(1), self.variance
         moving = self.averaged(mean.moving())
-        if self.context.is_too_long(self.stage) or moving is None:
+        if self.context.is_too_long(self.stage) or moving is None or variance is None:
             return None
         total = PlacePolynomial()
         for weight, tokens in self.patterns():
@@ -113,7 +113,7 @@ class Pooled(Forms):
             square = e * e
             twice, cross = (k2 * k2).scaled(3), (k3 * e).scaled(4) + (k2 * square).scaled(6)
             total = total + (k4 + twice + cross + square * square).scaled(weight)
-        return self.averaged(total)
+        return self.averaged(total + PlacePolynomial({(): -3 * (variance * variance)}))
 
     def cross_position_moment(self) -> Any:
         """E[x_tc x_sc], averaged over which positions share a token."""
@@ -182,12 +182,13 @@ class PooledAfterNorm(Forms):
         spread = None if known is None else known.variance(self.context.average)
         return None if self.variance is None or spread is None else self.variance - spread
 
-    def fourth_central_moment(self) -> Any:
-        """From the raw moments."""
+    def fourth_cumulant(self) -> Any:
+        """The fourth central moment less 3 variance^2, from the raw moments."""
         first, second, third, fourth = (self.raw(order) for order in range(1, 5))
         if first is None or second is None or third is None or fourth is None:
             return None
-        return fourth - 4 * third * first + 6 * second * first**2 - 3 * first**4
+        central = fourth - 4 * third * first + 6 * second * first**2 - 3 * first**4
+        return central - 3 * (second - first * first) ** 2
 
     def cross_position_moment(self) -> Any:
         """E[x_tc x_sc]."""
