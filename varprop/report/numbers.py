@@ -93,7 +93,7 @@ def add_numbers(page: Page, slug: str, experiment: Experiment, run: Run) -> None
         stage, attribute = row.split(".")
         known = getattr(prediction[stage], attribute)
         z = z_score(known, estimate, size)
-        rows.append([f"`{row}`", _signed(known:.6g}", format_estimate(estimate), f"{z)])
+        rows.append([f"`{row}`", f"{known:.6g}", format_estimate(estimate), _signed(z)])
     page.section("Beside a simulation")
     page.text("Prediction against measurement, with few replicates so as to be quick:")
     check = _call("check", {**experiment.fields, "replicates": 100, "seed": 1})
