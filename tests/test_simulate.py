@@ -455,8 +455,10 @@ def test_a_spec_is_required_by_position_and_can_be_changed():
     spec = TransformerSpec(**SMALL)
     assert dict(measure(spec, replicates=3)) == dict(measure(**SMALL, replicates=3))
     assert measure(spec, replicates=3, seq_len=4).spec.seq_len == 4
-    with pytest.raises(TypeError, match=r"^spec must be"):
+    with pytest.raises(ValueError, match=r"^spec: .*presets"):
         measure("bert-base")
+    with pytest.raises(TypeError, match=r"^spec: got int"):
+        measure(512)
 
 
 def test_too_large_entries_are_refused_by_stage():

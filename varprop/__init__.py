@@ -26,6 +26,7 @@ from varprop.predict import Prediction, predict
 from varprop.spec import TransformerSpec
 
 if TYPE_CHECKING:
+    from varprop import algebra, claims
     from varprop.agreement import Check, check
     from varprop.simulate import measure
     from varprop.simulation.estimates import Estimate
@@ -41,6 +42,8 @@ _SIMULATED = {
 }
 """Names that are imported when they are first used: a prediction needs no simulator."""
 
+_ROOMS = ("algebra", "claims")
+
 __all__ = [
     "Check",
     "Estimate",
@@ -53,7 +56,9 @@ __all__ = [
     "Rotary",
     "Sinusoidal",
     "TransformerSpec",
+    "algebra",
     "check",
+    "claims",
     "constant",
     "kaiming_normal",
     "kaiming_uniform",
@@ -70,6 +75,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"varprop.{name}")
     if name not in _SIMULATED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_SIMULATED[name]), name)
@@ -78,4 +85,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SIMULATED})
+    return sorted({*globals(), *_SIMULATED, *_ROOMS})

@@ -12,13 +12,11 @@ from varprop.simulation.estimates import Estimate, z_score
 from varprop.spec import TransformerSpec
 
 LIMIT = 5.0
+"""Standard errors between prediction and measurement beyond which they disagree."""
 
 
 class Row(NamedTuple):
-    """One attribute of one stage, predicted and measured;
-
-    ``z`` is None where no prediction exists.
-    """
+    """One attribute of one stage, predicted and measured; ``z`` is None without a prediction."""
 
     stage: str
     attribute: str
@@ -28,10 +26,7 @@ class Row(NamedTuple):
 
     @property
     def judged(self) -> bool:
-        """Second-order attributes decide;
-
-        kurtosis is shown only, its standard error is optimistic.
-        """
+        """Whether the row decides: kurtosis does not, since its standard error is optimistic."""
         return self.z is not None and self.attribute != "excess_kurtosis"
 
     @property
@@ -41,17 +36,14 @@ class Row(NamedTuple):
 
 
 class Check:
-    """Rows of predicted, measured, standard error and z;
-
-    ``passed`` if every judged abs(z) is at most 5.
-    """
+    """A prediction beside a measurement: a :class:`Row` for each stage and attribute."""
 
     def __init__(self, spec: TransformerSpec, rows: list[Row], replicates: int, seed: int) -> None:
         self.spec, self.rows, self.replicates, self.seed = spec, rows, replicates, seed
 
     @property
     def passed(self) -> bool:
-        """Whether prediction and measurement agree."""
+        """Whether prediction and measurement agree in every row that is judged."""
         return all(row.agrees for row in self.rows if row.judged)
 
     def __iter__(self) -> Iterator[Row]:

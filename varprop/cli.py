@@ -10,7 +10,10 @@ import click
 
 COMMANDS = {
     "predict": ("varprop.command.commands:predict", "Predict every moment, exactly."),
-    "measure": ("varprop.command.commands:measure", "Simulate the same moments, with standard errors."),
+    "measure": (
+        "varprop.command.commands:measure",
+        "Simulate the same moments, with standard errors.",
+    ),
     "check": ("varprop.command.commands:check", "Compare prediction and simulation."),
     "claims": ("varprop.claims.command:command", "Decide the claims of two documents."),
     "derive": ("varprop.report.derive:command", "Write the derivations, or check them."),

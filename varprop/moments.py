@@ -120,13 +120,10 @@ class Moments:
 
     @attribute
     def row_variance(self) -> Any:
-        """Mean over i of E[l_ij^2] - E[l_ij l_ij'] over distinct i, j, j';
-
-        scores and logits only.
-        """
-        return (
-            self._finished(self._pooled.row_variance(), positions=3) if self.stage.is_pair else None
-        )
+        """Mean of E[l_ij^2] - E[l_ij l_ij'] over distinct i, j, j'; scores and logits only."""
+        if not self.stage.is_pair:
+            return None
+        return self._finished(self._pooled.row_variance(), positions=3)
 
     @attribute
     def shares(self) -> Any:
@@ -165,9 +162,9 @@ class Moments:
 
 
 def input_shares(context: Context) -> dict[str, Any]:
-    """What part of E[x^2] each summand of the input holds:
+    """What fraction of E[x^2] each summand of the input holds; None for each where that is 0.
 
-    (E[part^2] + E[part] E[others]) / E[x^2].
+    A part holds (E[part^2] + E[part] E[others]) / E[x^2]; the fractions add to 1.
     """
     from varprop.stages import STAGES
 
@@ -193,21 +190,12 @@ def nonzero(value: Any) -> Any:
     return np.where(value == 0, np.nan, value) if isinstance(value, np.ndarray) else value
 
 
-def _renumbered(tokens: str) -> str:
-    return "00" if tokens[0] == tokens[1] else "01"
-
-
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return (
-            [None if v != v else v for v in value.ravel().tolist()]
-            if value.ndim == 1
-            else _nested(value.tolist())
-        )
-    return value
+    return _nested(value.tolist()) if isinstance(value, np.ndarray) else value
 
 
 def _nested(value: Any) -> Any:
+    """Lists of numbers, None for nan."""
     if isinstance(value, list):
         return [_nested(item) for item in value]
     return None if value != value else value

@@ -75,5 +75,4 @@ def parse_norm(value: object, field: str = "norm") -> Norm | None:
         TypeError: It is none of these.
         ValueError: The name or an argument is refused.
     """
-    norm = "none" if value is None else NORMS.read(value, field, ("none",))
-    return norm if isinstance(norm, Norm) else None
+    return NORMS.read_or_none(value, field)

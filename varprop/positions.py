@@ -120,7 +120,7 @@ _KINDS: Mapping[str, type[Any]] = {
     "learned": Learned,
     "rotary": Rotary,
 }
-POSITIONS: Reader[Named] = Reader(
+POSITIONS: Reader[Position] = Reader(
     "position",
     Position,
     {name: kind.signatures[name] for name, kind in _KINDS.items()},
@@ -135,5 +135,4 @@ def parse_position(value: object, field: str = "position") -> Position | None:
         TypeError: It is none of these.
         ValueError: The name or an argument is refused.
     """
-    position = "none" if value is None else POSITIONS.read(value, field, ("none",))
-    return position if isinstance(position, Position) else None
+    return POSITIONS.read_or_none(value, field)

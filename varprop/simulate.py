@@ -23,7 +23,7 @@ from varprop.simulation.draws import Draws, Layout
 from varprop.simulation.measurement import Measurement
 from varprop.simulation.progress import Reporter
 from varprop.simulation.statistics import Pilot, StageStatistics
-from varprop.spec import TransformerSpec
+from varprop.spec import TransformerSpec, resolve
 from varprop.stages import STAGES
 
 PLACE_BUDGET = 2**21
@@ -76,9 +76,7 @@ def measure(
     _require_integer("workers", workers, 1)
     if not (progress is None or isinstance(progress, bool)):
         raise TypeError(refusal("progress", "True, False or None", progress))
-    if not (spec is None or isinstance(spec, TransformerSpec)):
-        raise TypeError(refusal("spec", "a TransformerSpec", spec))
-    resolved = TransformerSpec(**fields) if spec is None else spec.replace(**fields)
+    resolved = resolve(spec, fields)
     _refuse_arrays(resolved)
     return _run(resolved, choose_layout(resolved), int(replicates), int(seed), progress, workers)
 
@@ -97,7 +95,7 @@ def choose_layout(spec: TransformerSpec, place_budget: int = PLACE_BUDGET) -> La
             f"d_model={spec.d_model}, d_head={spec.d_head}: one head's projection has {weight:.3g} "
             f"entries; measure draws at most {LARGEST_WEIGHT:.3g}"
         )
-    few = min(spec.seq_len, 16)
+    few = min(spec.seq_len, 16)  # positions that must fit in beside all the heads drawn
     heads: int = min(
         1 if "identity" in projections else spec.n_heads,
         max(1, WEIGHT_BUDGET // max(drawn, 1)),
@@ -111,14 +109,14 @@ def choose_layout(spec: TransformerSpec, place_budget: int = PLACE_BUDGET) -> La
 
     positions: int = spec.seq_len
     if numbers(positions) > place_budget:
-        positions = min(SUBSET, spec.seq_len)
+        positions = min(SUBSET, spec.seq_len)  # three at least, which row_variance needs
         while positions > 3 and numbers(positions) > place_budget:
             positions -= 1
     block = BLOCK_BUDGET // (numbers(positions) + heads * drawn)
     return Layout(
         positions=positions,
         heads=heads,
-        block=min(max(block // 2 * 2, 2), 512),
+        block=min(max(block // 2 * 2, 2), 512),  # even, as replicates are paired
         all_places=positions == spec.seq_len,
     )
 

@@ -7,7 +7,7 @@
     spec.value("logit_scale", SYMBOLIC)            1/sqrt(d_head)
     TransformerSpec(d_model=np.array([128, 256])).shape    (2,)
 
-The fields, their defaults and what they accept are in DESIGN.md, section 2.
+What each field accepts is in the README, under Fields; the defaults are in `fields.readers`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class TransformerSpec(Immutable):
         ValueError: A field is unknown, out of range, or does not fit the others.
     """
 
-    __slots__ = ("_definition", "_given", "shape", *READERS)
+    __slots__ = ("_definition", "_drawn", "_given", "shape", *READERS)
     d_model: Number
     n_heads: Number
     d_head: Number
@@ -71,6 +71,7 @@ class TransformerSpec(Immutable):
     shape: tuple[int, ...]
     _given: dict[str, Any]
     _definition: dict[str, Any]  # expressions where the attributes are their values
+    _drawn: dict[str, Distribution]
 
     def __init__(self, **fields: Any):
         unknown = fields.keys() - READERS.keys()
@@ -101,7 +102,9 @@ class TransformerSpec(Immutable):
         if isinstance(self.position, Rotary):
             with prefixed("position"):
                 self.position.channels(self.d_head)
+        self._set(_drawn={})
         drawn = {f: self.distribution(f) for f in (*DRAWN, "position") if self._initializer(f)}
+        self._set(_drawn=drawn)
         if self.norm is not None:
             check_norm(self, drawn)
 
@@ -151,6 +154,8 @@ class TransformerSpec(Immutable):
         Raises:
             ValueError: The field draws nothing here, or its initializer does not fit it.
         """
+        if not functions.symbolic and field in self._drawn:
+            return self._drawn[field]
         initializer = self._initializer(field)
         if initializer is None:
             raise ValueError(f"{shorten(field)} draws nothing in {shorten(self, 150)}")
@@ -194,6 +199,28 @@ class TransformerSpec(Immutable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(TransformerSpec, **self._given), ()
+
+
+def resolve(spec: TransformerSpec | None, fields: dict[str, Any]) -> TransformerSpec:
+    """Return a spec, the defaults if there is none, with these fields changed.
+
+    Raises:
+        TypeError: `spec` is not a TransformerSpec, or a field is of the wrong type.
+        ValueError: A field is refused; or `spec` is a preset's name, which is not there yet.
+    """
+    if isinstance(spec, TransformerSpec):
+        return spec.replace(**fields) if fields else spec
+    if spec is None:
+        return TransformerSpec(**fields)
+    if isinstance(spec, str):
+        raise ValueError(
+            f"spec: got the name {shorten(spec)}; presets and configuration files are not there "
+            "yet; accepted: a TransformerSpec, or fields such as d_model=768"
+        )
+    raise TypeError(
+        f"spec: got {type(spec).__name__}; accepted: a TransformerSpec, or fields such as "
+        "d_model=768"
+    )
 
 
 @lru_cache(maxsize=1)

@@ -7,4 +7,5 @@ from varprop.report.derive import outputs
 ROOT = Path(__file__).parents[2]
 DERIVATIONS = ROOT / "derivations"
 OUTPUTS = outputs(DERIVATIONS)
-PAGES = {path.name: text for path, text in OUTPUTS.items() if path.suffix == ".md"}
+WRITTEN = {path.name: text for path, text in OUTPUTS.items() if path.suffix == ".md"}
+PAGES = {name: text for name, text in WRITTEN.items() if name != "claims.md"}

@@ -16,20 +16,22 @@ from varprop.report.pages import CHAPTERS
 from varprop.simulation.estimates import Estimate
 from varprop.stages import closed_forms
 
-from .conftest import DERIVATIONS, OUTPUTS, PAGES, ROOT
+from .conftest import DERIVATIONS, OUTPUTS, ROOT, WRITTEN
 
 MODULE = Path(closed_forms.__file__)
-FILES = [*PAGES, MODULE.name]
+CLAIMS = "claims.json"
+FILES = [*WRITTEN, MODULE.name]
 
 
 @pytest.fixture
 def directory(tmp_path, monkeypatch):
     """A directory of fresh pages, and a copy of the module that passes for the real one."""
-    for name, text in PAGES.items():
+    for name, text in WRITTEN.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     module = tmp_path / MODULE.name
     module.write_text(OUTPUTS[MODULE], encoding="utf-8")
     shutil.copy(DERIVATIONS / RECORD, tmp_path)
+    shutil.copy(DERIVATIONS / CLAIMS, tmp_path)
     monkeypatch.setattr(closed_forms, "__file__", str(module))
     return tmp_path
 
@@ -67,7 +69,7 @@ def test_the_committed_files_are_up_to_date(run):
 
 
 def test_nothing_else_lies_beside_the_pages():
-    assert sorted(path.name for path in DERIVATIONS.iterdir()) == sorted([*PAGES, RECORD])
+    assert sorted(path.name for path in DERIVATIONS.iterdir()) == sorted([*WRITTEN, RECORD, CLAIMS])
 
 
 @pytest.mark.parametrize("name", FILES)

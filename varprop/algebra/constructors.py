@@ -61,7 +61,9 @@ def iid(
         sampler: for ``simulate``: ``sampler(rng, shape)`` returns an array of independent entries.
 
     Raises:
-        ValueError: if the variance is missing or negative, or cumulants are given both ways.
+        TypeError: if a cumulant is no scalar, or the sampler no function.
+        ValueError: if the name is no identifier, a size no symbol or positive integer, the variance
+            missing or negative, or cumulants are given both ways.
     """
     sizes = _shape(name, shape)
     named = {
@@ -112,13 +114,20 @@ def joint(
             a scalar, 0, None where it is unknown, or a mapping of tuples of fixed tensors of the
             same shape to these: the sum of the scalars times the tensors' entries at the index.
         key: tells two such families apart.
+
+    Raises:
+        ValueError: if a name is no identifier, or a size no symbol or positive integer.
     """
     law = Law(("joint", names, key), cumulant)
     return tuple(Leaf(name, _shape(name, shape), law) for name in names)
 
 
 def fixed(name: str, shape: Any) -> Leaf:
-    """A tensor without randomness, such as a table of positional encodings."""
+    """A tensor without randomness, such as a table of positional encodings.
+
+    Raises:
+        ValueError: if the name is no identifier, or a size no symbol or positive integer.
+    """
     leaf = Leaf(name, _shape(name, shape), None)
     return _FIXED.setdefault(leaf.number, leaf)
 

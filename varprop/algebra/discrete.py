@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 _ZERO = Fraction(1, 10**12)
+"""What rounding errors in the cumulants may do to a norm, relative to its moment."""
 _AGREES = 1e-9
+"""How closely the law found must have the moments: far beyond what a simulation can resolve."""
 
 
 class DiscreteLaw(NamedTuple):

@@ -28,12 +28,11 @@ from .polynomials import ONE, scalar
 from .registry import node
 from .tensors import Contraction, Leaf, Ones, Sum, Tensor
 
-__all__ = ["Contractions", "entry_product", "expectation", "relabelled"]
-
 Steps = Generator[Graph, Contractions, Contractions]
 """A derivation: yields the products whose expectations it needs, and returns its own."""
 
 MOST_REMEMBERED = 50_000
+"""Expectations that are kept; beyond that all are forgotten."""
 _REMEMBERED: dict[Graph, Contractions] = {}
 
 

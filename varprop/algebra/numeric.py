@@ -10,12 +10,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .bindings import Bindings
+from .inputs import Numbers
 from .tensors import Contraction, Leaf, Ones, Sum, Tensor
 
-Numbers = NDArray[np.float64]
 Places = tuple[int | None, ...]
 Part = tuple[Tensor, Places]
 """A tensor, and for each of its indices the one value that is computed, or None for all."""

@@ -18,24 +18,23 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .bindings import Bindings
 from .discrete import discrete_law
 from .entries import Entry, letter_sizes
-from .inputs import by_tensor, finite_array, fixed_arrays, letter_values
+from .inputs import Numbers, by_tensor, finite_array, fixed_arrays, letter_values
 from .moments import as_entry
 from .numeric import Plan
 from .polynomials import Polynomial
 from .tensors import Leaf, Tensor
 from .text import shown
 
-Numbers = NDArray[np.float64]
 Sampler = Callable[[np.random.Generator, tuple[int, ...]], Numbers]
 
 NUMBERS_AT_ONCE = 2**22
 """How many numbers a chunk of draws may hold (32 MB), unless a single draw holds more."""
 NUMBERS_IN_A_DRAW = 2**27
+"""How many numbers a single draw may hold (1 GB); more are refused."""
 
 
 class Estimate(NamedTuple):

@@ -17,10 +17,10 @@ from varprop.claims.records import (
     Finding,
     verdict_of,
 )
-from varprop.claims.registry import CLAIMS
-from varprop.estimates import Estimate
-from varprop.progress import Reporter
-from varprop.validation import shorten
+from varprop.claims.registry import CLAIMS, PENDING
+from varprop.fields.validation import shorten
+from varprop.simulation.estimates import Estimate
+from varprop.simulation.progress import Reporter
 
 Measured = Callable[[str, int, int], Estimate | None]
 """From claim, reading and assertion to a measured number, in place of a new experiment."""
@@ -117,8 +117,10 @@ def find(id: str) -> Claim:
         ValueError: there is none.
     """
     name = id.strip().upper() if isinstance(id, str) else id
+    if name in PENDING:
+        raise ValueError(f"{name} needs half precision, which varprop does not predict yet")
     if name not in CLAIMS:
-        raise ValueError(f"no claim {shorten(id)}; accepted: {', '.join(CLAIMS)}")
+        raise ValueError(f"no claim {shorten(id)}; accepted: A1 to A17 and B1 to B40")
     return CLAIMS[name]
 
 

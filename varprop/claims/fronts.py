@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from varprop.claims.inputs import Fields, Inputs
-from varprop.claims.quantities import Quantity, combine, growth, ratio, root, stage, times
+from varprop.claims.quantities import Quantity, combine, growth, root, stage, times
+from varprop.claims.relations import Relation
 from varprop.predict import predict
 
 UNIT, XAVIER, IDENTITY = "normal(std=1)", "xavier_uniform", "identity"
@@ -70,7 +71,7 @@ def attending(
     head = width if per_head is None or projection == IDENTITY else per_head
     fields = embedded(inputs, table, factor, position="none", query=projection, key=projection)
     heads = {"d_head": head, "n_heads": max(1, width // head), "logit_scale": divisor}
-    return fields | {"seq_len": min(inputs.seq_len, 32)} | heads | changed
+    return fields | {"seq_len": min(inputs.keys, 32)} | heads | changed
 
 
 def logits(
@@ -82,9 +83,11 @@ def logits(
     per_head: int | None = None,
     **changed: Any,
 ) -> Quantity:
-    """Variance over draws of a divided score between different positions."""
-    fields = attending(inputs, table, factor, projection, divisor, per_head, **changed)
-    return stage("logits.ensemble_variance", **fields)
+    """Variance over draws of a score between different positions, raw or divided."""
+    scale = DIVIDED if divisor == RAW else divisor
+    fields = attending(inputs, table, factor, projection, scale, per_head, **changed)
+    name = "scores" if divisor == RAW else "logits"
+    return stage(f"{name}.ensemble_variance", **fields)
 
 
 def grown(inputs: Inputs, of: Callable[[int], Quantity]) -> Quantity:
@@ -98,19 +101,13 @@ def normed(inputs: Inputs, table: str, factor: Any, **changed: Any) -> Quantity:
     return stage("normed_input.second_moment", **fields)
 
 
-def changed_by(inputs: Inputs, of: Callable[[Any], Quantity]) -> Quantity:
-    """How many times a quantity is larger with the factor than without."""
-    return ratio(of(inputs.factor), of(1))
-
-
 def stds_where(inputs: Inputs, holds: Callable[[float], bool]) -> str:
     """The stds of a normal table between which something is true, in words."""
     return "std " + span(holds, 1e-6, 1e6)
 
 
-def span(holds: Callable[[float], bool], low: float, high: float) -> str:
+def span(holds: Callable[[float], bool], low: float, high: float, count: int = 121) -> str:
     """The interval of a positive number on which something is true, in words, to four digits."""
-    count = 241
     grid = [low * (high / low) ** (i / (count - 1)) for i in range(count)]
     true = [i for i, value in enumerate(grid) if holds(value)]
     if not true:
@@ -124,14 +121,22 @@ def span(holds: Callable[[float], bool], low: float, high: float) -> str:
 
 
 def _edge(holds: Callable[[float], bool], true: float, false: float) -> float:
-    for _ in range(50):
+    for _ in range(24):
         middle = math.sqrt(true * false)
         true, false = (middle, false) if holds(middle) else (true, middle)
     return true
 
 
-def share_at(inputs: Inputs, std: float, factor: float) -> float:
-    """The token's share of the sum for a normal table of this std."""
-    fields = embedded(inputs, f"normal(std={std!r})", factor)
-    share: float = predict(**fields)["input"].shares["embedding"]
-    return share
+def own(inputs: Inputs, default: str) -> str:
+    """The table that was asked for, else a default of the claim's own."""
+    return next(iter(inputs.tables("std 1").values())) if inputs.chosen else default
+
+
+def stds_of_share(inputs: Inputs, factor: float, relation: Relation) -> str:
+    """The stds of a normal table whose token's share of the sum is as wanted, in words."""
+
+    def holds(std: float) -> bool:
+        fields = embedded(inputs, f"normal(std={std!r})", factor)
+        return relation.holds(predict(**fields)["input"].shares["embedding"])
+
+    return stds_where(inputs, holds)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from varprop.expressions import Expression
-from varprop.numeric import as_number, integer
+from varprop.fields.numeric import as_number, integer
+from varprop.fields.validation import prefixed, refusal, suggest
 from varprop.spec import TransformerSpec
-from varprop.validation import prefixed, refusal, suggest
 
 Fields = dict[str, Any]
 
@@ -53,13 +53,21 @@ class Inputs:
                 if isinstance(value, np.ndarray):
                     raise TypeError(refusal(name, "one integer", value))
                 object.__setattr__(self, name, value)
-        for name in ("bound", "std", "logit_variance"):
+        for name in ("factor", "bound", "std", "logit_variance"):
             if getattr(self, name) is not None and not self._number(name) > 0:
                 raise ValueError(refusal(name, "a number above 0", getattr(self, name)))
+        object.__setattr__(self, "bound", self._number("bound"))
+        if self.logit_variance is not None:
+            object.__setattr__(self, "logit_variance", self._number("logit_variance"))
         if self.std is not None and self.embedding is not None:
             raise ValueError("std, embedding: give one of the two")
         if self.embedding is not None:
-            object.__setattr__(self, "embedding", str(self.spec(embedding=self.embedding).embedding))
+            spec = self.spec(embedding=self.embedding)
+            if not spec.distribution("embedding").cumulant(2) > 0:
+                raise ValueError(
+                    refusal("embedding", "random, of variance above 0", self.embedding)
+                )
+            object.__setattr__(self, "embedding", str(spec.embedding))
         self.spec(embedding_scale=self.scale)
 
     def spec(self, **changed: Any) -> TransformerSpec:
@@ -94,9 +102,19 @@ class Inputs:
         return 64 if self.d_model % self.n_heads else self.d_model // self.n_heads
 
     @property
+    def keys(self) -> int:
+        """The length of a row of logits, at least 2."""
+        return max(2, self.seq_len)
+
+    @property
     def scale(self) -> float:
         """The factor as a number."""
         return self._number("factor")
+
+    @property
+    def chosen(self) -> bool:
+        """Whether a table was asked for."""
+        return self.std is not None or self.embedding is not None
 
     def tables(self, *named: str) -> dict[str, str]:
         """Initializers by label: the one given, or those named of the four that are known."""
@@ -105,7 +123,7 @@ class Inputs:
             return {f"std {std}": f"normal(std={std})"}
         if self.embedding is not None:
             return {self.embedding: self.embedding}
-        bound = self._number("bound")
+        bound = self.bound
         known = {
             "std 1": "normal(std=1)",
             "std 1/sqrt(d_model)": "normal(std=1/sqrt(d_model))",

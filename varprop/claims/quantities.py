@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from varprop.estimates import Estimate
-from varprop.measurement import Measurement
 from varprop.predict import Prediction, predict
+from varprop.simulation.estimates import Estimate
+from varprop.simulation.measurement import Measurement
 from varprop.spec import TransformerSpec
 
 SEED = 20260
-WORK = 3e9
+WORK = 1.5e9
 """Operations that one measurement may cost, roughly; it sets the number of replicates."""
 LARGEST = 2**24
 """Weights of one head, or entries of a direct experiment, beyond which nothing is measured."""
@@ -71,12 +71,21 @@ def measurement(key: tuple[tuple[str, Any], ...]) -> Measurement | None:
     if drawn > 2 * LARGEST:
         return None
     cost = 40 * drawn + n * (100 * d + 3 * (d * width + n * width) * spec.n_heads)
-    replicates = min(max(int(WORK / cost), 32), 400)
+    replicates = min(max(int(WORK / cost) // 2 * 2, 32), 400)
     return measure(**fields, replicates=replicates, seed=SEED, progress=False)
 
 
 def combine(function: Callable[..., float], *parts: Quantity) -> Quantity:
-    """A function of independent quantities; standard errors by the delta method."""
+    """A function of independent quantities; standard errors by the delta method.
+
+    Where the function has no value (a quotient by 0) both sides are nan.
+    """
+
+    def value_of(*values: float) -> float:
+        try:
+            return function(*values)
+        except (ArithmeticError, ValueError):
+            return math.nan
 
     def measured() -> Estimate | None:
         estimates = [part.measure() for part in parts]
@@ -84,15 +93,15 @@ def combine(function: Callable[..., float], *parts: Quantity) -> Quantity:
         if len(known) < len(parts):
             return None
         values = [estimate.value for estimate in known]
-        centre, square = function(*values), 0.0
+        centre, square = value_of(*values), 0.0
         for place, (value, stderr) in enumerate(known):
             step = stderr or 0.0
             moved = [*values[:place], value + step, *values[place + 1 :]]
             back = [*values[:place], value - step, *values[place + 1 :]]
-            square += ((function(*moved) - function(*back)) / 2) ** 2
+            square += ((value_of(*moved) - value_of(*back)) / 2) ** 2
         return Estimate(centre, math.sqrt(square))
 
-    return Quantity(lambda: function(*(part.predict() for part in parts)), measured)
+    return Quantity(lambda: value_of(*(part.predict() for part in parts)), measured)
 
 
 def growth(widths: Sequence[int], parts: Sequence[Quantity]) -> Quantity:
@@ -101,7 +110,7 @@ def growth(widths: Sequence[int], parts: Sequence[Quantity]) -> Quantity:
     weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
 
     def slope(*values: float) -> float:
-        return float(weights @ np.log(np.array(values)))
+        return round(float(weights @ [math.log(value) for value in values]), 12)
 
     return combine(slope, *parts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,14 +11,11 @@ from varprop.agreement import LIMIT
 from varprop.claims.inputs import Inputs
 from varprop.claims.quantities import Quantity
 from varprop.claims.relations import Relation
-from varprop.estimates import Estimate, z_score
+from varprop.simulation.estimates import Estimate, z_score
 
 HOLDS, HOLDS_IF, FAILS = "holds", "holds-if", "fails"
 UNDECIDABLE, DISAGREEMENT = "undecidable", "disagreement"
-DOCUMENTS = {
-    "A": "sources/000_8ea86ebd643c76b8.txt",
-    "B": "sources/001_55fdb1a067462dc3.txt",
-}
+DOCUMENTS = ("A", "B")
 
 
 class Assertion(NamedTuple):
@@ -61,7 +58,7 @@ class Claim:
     section: str
     short: str
     statement: str
-    readings: Callable[[Inputs], Sequence[Reading]]
+    readings: Callable[[Inputs], Iterable[Reading]]
     formula: str
     calculation: str
     remember: str

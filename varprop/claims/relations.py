@@ -35,8 +35,8 @@ class Relation(NamedTuple):
 
 def about(value: float) -> Relation:
     """Within 5 % of a value."""
-    ends = sorted((value * (1 - NEAR), value * (1 + NEAR)))
-    return Relation(f"about {value:.6g}", *ends)
+    low, high = sorted((value * (1 - NEAR), value * (1 + NEAR)))
+    return Relation(f"about {value:.6g}", low, high)
 
 
 def unlike(value: float) -> Relation:

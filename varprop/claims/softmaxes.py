@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from varprop.claims.inputs import Inputs
 from varprop.claims.quantities import LARGEST, Quantity, experiment
+from varprop.fields.validation import refusal
 
 ROWS = 4000
 
@@ -76,6 +77,8 @@ def head_variance(inputs: Inputs, table: str) -> Quantity:
 def first_loss(inputs: Inputs, table: str) -> Quantity:
     """Expected first loss of a tied head over log(vocab_size), for independent hidden states."""
     d, size = inputs.d_model, inputs.vocab_size
+    if size < 2:
+        raise ValueError(refusal("vocab_size", "at least 2 for a loss", size))
     law = inputs.spec(embedding=table).distribution("embedding")
 
     def known() -> float:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from varprop.expressions import FIELDS
-from varprop.fields.readers import DEFAULTS, VALUES
+from varprop.fields.readers import DEFAULTS, READERS, VALUES
 from varprop.fields.validation import refusal
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,9 +46,9 @@ _DECIMAL = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 def field_options(command: F) -> F:
     """Give a command an option for every field of a specification."""
-    for field in reversed(HELP):
+    for field in reversed(READERS):
         name = f"--{field.replace('_', '-')}"
-        if field == "shared_qk":
+        if isinstance(DEFAULTS[field], bool):
             add = click.option(name, is_flag=True, default=None, help=HELP[field])
         else:
             metavar = "INTEGER" if field in FIELDS else "NUMBER" if field in VALUES else "TEXT"

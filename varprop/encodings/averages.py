@@ -16,22 +16,26 @@ from .positions import by_distance, matrices, matrix_mean
 from .trigonometric import LABELS, Encoding, Part, wave_sum
 
 SPECTRAL_LIMIT = 5e7
+"""Combinations of frequencies that are summed at most: some seconds."""
 SPECTRAL_SHORT = 1e6
+"""The same where matrices over the positions would serve as well, and be faster beyond this."""
 MATRIX_LENGTH = 2048
+"""Positions for which a matrix over pairs of them is made: 32 MB each."""
 MATRIX_LIMIT = 1e11
+"""Multiplications that filling such a matrix may take."""
 POSITIONS_LIMIT = 100_000
+"""Positions beyond which nothing is summed position by position."""
 
 Partition = tuple[tuple[int, ...], ...]
 
 
 @lru_cache(maxsize=4096)
 def place_average(encoding: Encoding, parts: tuple[Part, ...], seq_len: int) -> float | None:
-    """The mean of a product of contractions over distinct positions, one position for each label
-    in it.
+    """The mean of a product of contractions over distinct positions, one for each label in it.
 
     A free index -1 is averaged over the channels.  None where the sequence has too few positions,
-    or where every route would cost out of proportion (beyond seq_len 100,000 only what frequencies
-    can do is done).
+    or where every route would cost out of proportion (beyond ``POSITIONS_LIMIT`` only what
+    frequencies can do is done).
     """
     sums = [wave_sum(encoding, part) for part in merge_free(parts)]
     labels = _labels(parts)
@@ -83,8 +87,13 @@ def _set_partitions(labels: tuple[int, ...]) -> list[Partition]:
 
 
 def _distinct(mean: Callable[[Partition], float], labels: tuple[int, ...], n: int) -> float:
-    """Mean over distinct positions from means over free ones, by Moebius inversion over set
-    partitions.
+    """Mean over distinct positions from means over free ones.
+
+    Moebius inversion over the set partitions of the k labels, n positions being there:
+
+        sum over partitions of prod over blocks (-1)^(|b|-1) (|b|-1)! mean(blocks) n^blocks,
+
+    divided by the number n (n-1) ... (n-k+1) of choices of distinct positions.
     """
     total = 0.0
     for blocks in _set_partitions(labels):

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from .trigonometric import STILL, Band, WaveSum
 
 _CHUNK = 1 << 18
+"""Combinations of frequencies whose kernels are held at once, 2 MB each."""
 
 
 def spectral_mean(sums: Sequence[WaveSum], blocks: tuple[tuple[int, ...], ...], n: int) -> float:
-    """Mean of a product of wave sums where the labels of each block share one position, free of
-    the others.
-    """
+    """Mean of a product of wave sums over one free position for each block of labels."""
     total = 0.0
     for bands in _expanded(sums):
         for combination in product(*(band.waves for band in bands)):
@@ -38,10 +37,7 @@ def spectral_mean(sums: Sequence[WaveSum], blocks: tuple[tuple[int, ...], ...], 
 
 
 def _expanded(sums: Sequence[WaveSum]) -> Iterator[list[Band]]:
-    """Expand a product of (constant + bands);
-
-    a constant is a band of one frequency that does not move.
-    """
+    """Expand a product of (constant + bands), a constant being a band that does not move."""
     options = [
         ([Band(np.zeros(1), ((STILL, one.constant),))] if one.constant else []) + list(one.bands)
         for one in sums
@@ -132,9 +128,9 @@ def _angle(steps: Sequence[int], axes: Sequence[NDArray[np.float64]]) -> NDArray
 
 
 def sine_ratio(angle: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """sin(n x) / (n sin x) at x = angle/2;
+    """sin(n x) / (n sin x) at x = angle/2, whose limit at whole turns of the angle is 1 or -1.
 
-    whole turns are taken out first, each worth (-1)^(n-1).
+    Whole turns are taken out first, each worth (-1)^(n-1); angles below half a turn have none.
     """
     turns = np.rint(angle / (2 * np.pi)) if max(angle.max(), -angle.min()) > 3.0 else None
     half = angle * 0.5 if turns is None else (angle - turns * (2 * np.pi)) * 0.5

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .trigonometric import Band, WaveSum
+from .trigonometric import Band, Wave, WaveSum
 
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 _EXPANSION_LIMIT = 2000
+"""Terms of an expanded product, each a correlation by FFT."""
 
 
 def matrices(
@@ -47,9 +48,7 @@ def matrix_mean(
     blocks: tuple[tuple[int, ...], ...],
     n: int,
 ) -> float:
-    """Mean of the product where the labels of each block share one position, free of the other
-    blocks.
-    """
+    """Mean of the product over one free position for each block of labels."""
     block_of = {label: place for place, block in enumerate(blocks) for label in block}
     operands: list[object] = []
     for shown, grid in grids:
@@ -60,8 +59,9 @@ def matrix_mean(
 
 
 def _on_line(c: complex, band: Band, step: int, places: NDArray[np.int64]) -> Real:
-    """Real part of sum_w c exp(i w step p) for consecutive places p, by products of coarse and
-    fine steps.
+    """Real part of sum_w c exp(i w step p) for consecutive places p.
+
+    exp(i w p) is a product of a coarse and a fine step: n places take 2 sqrt(n) exponentials each.
     """
     width = max(1, round(len(places) ** 0.5))
     coarse = np.arange(places[0], places[-1] + 1, width)
@@ -74,12 +74,12 @@ def _on_line(c: complex, band: Band, step: int, places: NDArray[np.int64]) -> Re
 
 
 def by_distance(sums: Sequence[WaveSum], labels: tuple[int, ...], n: int) -> float | None:
-    """Mean over distinct positions of one or two labels at a cost of n times the number of
-    frequencies.
+    """Mean over distinct positions of one or two labels, in n steps for each frequency.
 
     Each wave sum splits into a function of the distance, one of each position alone, and waves
     that depend on both, which are products.  Products of all of them are correlations, summed over
-    distances by FFT. None where waves of many frequencies depend on both positions.
+    distances by FFT.  None where waves of many frequencies depend on both positions, or the product
+    has more than ``_EXPANSION_LIMIT`` terms.
     """
     if not labels:
         return float(prod(one.constant for one in sums))
@@ -104,8 +104,10 @@ def by_distance(sums: Sequence[WaveSum], labels: tuple[int, ...], n: int) -> flo
     return total / (n * (n - 1))
 
 
-def _sum_lines(one: WaveSum, step: object, places: NDArray[np.int64], constant: float) -> Real:
-    assert callable(step)
+def _sum_lines(
+    one: WaveSum, step: Callable[[Wave], int], places: NDArray[np.int64], constant: float
+) -> Real:
+    """The constant and the waves that ``step`` makes run along consecutive places, if not by 0."""
     line = np.full(len(places), constant)
     for band in one.bands:
         for wave, c in band.waves:
@@ -125,13 +127,12 @@ def _split(
         one, lambda w: w[second] if w[first] == -w[second] else 0, distances, one.constant
     )
     terms = [(ones, ones, by_gap.astype(complex))]
-    for label in (first, second):
-        other = second if label == first else first
-        line = _sum_lines(one, lambda w, a=label, b=other: 0 if w[b] else w[a], np.arange(n), 0.0)
-        if line.any():
-            terms.append(
-                (line + 0j, ones, anywhere) if label == first else (ones, line + 0j, anywhere)
-            )
+    by_first = _sum_lines(one, lambda w: 0 if w[second] else w[first], np.arange(n), 0.0)
+    by_second = _sum_lines(one, lambda w: 0 if w[first] else w[second], np.arange(n), 0.0)
+    if by_first.any():
+        terms.append((by_first + 0j, ones, anywhere))
+    if by_second.any():
+        terms.append((ones, by_second + 0j, anywhere))
     for band in one.bands:
         for wave, c in band.waves:
             if wave[first] and wave[second] and wave[first] != -wave[second]:

@@ -1,6 +1,4 @@
-"""The invariants of the sinusoidal table p by name, all at a cost that does not depend on
-seq_len.
-"""
+"""The invariants of the sinusoidal table by name, at a cost that does not depend on seq_len."""
 
 from __future__ import annotations
 
@@ -22,8 +20,9 @@ def power_sum(**powers: int) -> Part:
 
 @dataclass(frozen=True)
 class SinusoidalInvariants:
-    """Averages of the table p[t, c] with sin(t w_k) in channel 2k, cos(t w_k) in 2k+1, w_k =
-    base^(-2k/d_model).
+    """Averages of the sinusoidal table p, shape (seq_len, d_model).
+
+        p[t, 2k] = sin(t w_k),    p[t, 2k+1] = cos(t w_k),    w_k = base^(-2k/d_model)
 
     >>> SinusoidalInvariants(d_model=512, seq_len=128).mean_square
     0.5
@@ -53,10 +52,7 @@ class SinusoidalInvariants:
 
     @property
     def variance(self) -> float:
-        """Variance of the entries over positions and channels:
-
-        the mean square less the squared mean.
-        """
+        """Variance of the entries over positions and channels: mean square less squared mean."""
         return self.mean_square - self.mean**2
 
     @property
@@ -78,9 +74,9 @@ class SinusoidalInvariants:
 
     @property
     def mean_squared_inner_product(self) -> float | None:
-        """Mean of (p_i . p_j)^2 over i != j, a double sum over frequencies;
+        """Mean of (p_i . p_j)^2 over i != j; None for one position.
 
-        None for one position.
+        It is a double sum over frequencies, so it takes seconds for the largest widths.
         """
         result: float | None = self._average(power_sum(t=1, s=1), power_sum(t=1, s=1))
         return result

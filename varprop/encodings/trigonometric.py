@@ -67,14 +67,16 @@ class Encoding:
         return table
 
 
-def _sine(label_sign: Wave) -> Waves:
-    opposite = (-label_sign[0], -label_sign[1], -label_sign[2])
-    return {label_sign: -0.5j, opposite: 0.5j}
+def _opposite(wave: Wave) -> Wave:
+    return -wave[0], -wave[1], -wave[2]
 
 
-def _cosine(label_sign: Wave) -> Waves:
-    opposite = (-label_sign[0], -label_sign[1], -label_sign[2])
-    return {label_sign: 0.5, opposite: 0.5}
+def _sine(wave: Wave) -> Waves:
+    return {wave: -0.5j, _opposite(wave): 0.5j}
+
+
+def _cosine(wave: Wave) -> Waves:
+    return {wave: 0.5, _opposite(wave): 0.5}
 
 
 def _wave(name: str) -> Wave:
@@ -89,10 +91,7 @@ def _wave(name: str) -> Wave:
 
 @lru_cache(maxsize=4096)
 def _entry(name: str, channels: tuple[int, ...]) -> Waves:
-    """One entry of a pair of channels:
-
-    [sin, cos] of a table, [[cos, -sin], [sin, cos]] of a rotation.
-    """
+    """One entry of a pair of channels: of (sin, cos), or of a rotation (cos, -sin; sin, cos)."""
     wave = _wave(name)
     if len(channels) == 1:
         return _sine(wave) if channels[0] == 0 else _cosine(wave)
@@ -124,10 +123,7 @@ def _assignments(part: Part, channels: Sequence[int], held: int | None) -> Itera
 def block_waves(
     part: Part, channels: tuple[int, ...], held: int | None = None
 ) -> tuple[tuple[Wave, complex], ...]:
-    """Sum a contraction over the channels of one block;
-
-    a free index is summed too unless it is held.
-    """
+    """Sum a contraction over the channels of one block, and over a free index unless it is held."""
     total: Waves = {}
     for chosen in _assignments(part, channels, held):
         term: Waves = {STILL: 1}

@@ -119,6 +119,11 @@ class Reader(Generic[N]):
         names = ", ".join((*words, *self.signatures))
         raise TypeError(refusal(field, f"one of {names}, as text or object", value))
 
+    def read_or_none(self, value: object, field: str) -> N | None:
+        """Return the thing described, as `read` does; None for None and for the word `none`."""
+        found = None if value is None else self.read(value, field, ("none",))
+        return found if isinstance(found, self.kind) else None
+
     def _read_text(self, text: str, words: tuple[str, ...]) -> N | str:
         word = text.strip() if len(text) <= LONGEST else text
         return word if word in words else self._make(*split_call(text), words)

@@ -98,10 +98,11 @@ def check_repeat(token_repeat: Any) -> Any:
         return 0.0
     repeat = np.asarray(token_repeat, dtype=np.float64)
     some = repeat != 0
-    inverse = 1 / np.where(some & (np.abs(repeat) > 1e-13), repeat, 1)
+    tiny = some & (np.abs(repeat) < 0.1 / MOST_ROWS)  # the inverse is too large, or overflows
+    inverse = 1 / np.where(some & ~tiny, repeat, 1)
     rows = np.rint(inverse)
     wrong = (np.abs(inverse - rows) > 1e-9 * np.abs(rows)) | (rows < 1) | (rows > MOST_ROWS)
-    wrong |= some & (np.abs(repeat) <= 1e-13)
+    wrong |= tiny
     if wrong.any():
         accepted = "0, or 1/V for a positive integer V such as vocab_size"
         raise ValueError(refusal("token_repeat", accepted, float(repeat[wrong][0])))

@@ -95,17 +95,8 @@ class Named(Immutable):
         """Return JSON-ready data that parses back: the text, or a mapping if there are arrays."""
         if self._hash is not None:
             return self.text
-        return {"name": self.name} | {
-            key: value.tolist()
-            if isinstance(value, np.ndarray)
-            else value.to_dict()
-            if isinstance(value, Named)
-            else value
-            if isinstance(value, bool)
-            else str(value)
-            for key, value in self.arguments.items()
-            if value is not None
-        }
+        given = {key: _data(value) for key, value in self.arguments.items() if value is not None}
+        return {"name": self.name} | given
 
     def __str__(self) -> str:
         return self.text
@@ -158,6 +149,14 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return type(one) is type(other) and np.array_equal(one, other)
     return bool(one == other)
+
+
+def _data(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Named):
+        return value.to_dict()
+    return value if isinstance(value, bool) else str(value)
 
 
 def _show(value: Any) -> str:

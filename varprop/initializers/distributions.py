@@ -63,6 +63,7 @@ def bernoulli(order: int) -> Any:
     return Fraction(-lower, order + 1)
 
 
+@lru_cache
 def _uniform_cumulant(order: int) -> Any:
     """Return kappa_n = B_n 2**n / n for even n: Z is uniform on [-1, 1]."""
     return bernoulli(order) * 2**order / order if order % 2 == 0 else 0

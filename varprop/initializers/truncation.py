@@ -20,7 +20,10 @@ from varprop.initializers.distributions import Floats, Shape
 
 DEPTH = 120.0
 """The quadrature stops where the density is exp(-120) of its highest value."""
-PANELS, NODES, CHUNK = 16, 20, 4096
+PANELS, NODES = 16, 20
+"""Panels of the composite rule, and nodes in each: the density is smooth, 320 nodes resolve it."""
+CHUNK = 4096
+"""Windows whose nodes are held at once, 10 MB for each array."""
 
 
 class TruncatedNormal(Immutable):
@@ -114,7 +117,7 @@ def numeric_cumulant(low: Floats, high: Floats, order: int) -> Floats:
 
 
 def exact_cumulant(low: Any, high: Any, order: int) -> Any:
-    """Return kappa_n as a closed form in erf, from the moment recursion
+    """Return kappa_n as a closed form in erf, from the recursion of the moments.
 
     m_n = (n-1) m_{n-2} - (high**(n-1) phi(high) - low**(n-1) phi(low)) / (Phi(high) - Phi(low)).
     """
@@ -160,8 +163,11 @@ def draw(rng: np.random.Generator, low: float, high: float, count: int) -> Float
 
 
 def _centre(rng: np.random.Generator, low: float, high: float, size: int) -> Floats:
-    """Return accepted proposals for a window around 0: normal if it is wide, uniform if not."""
-    if high - low > 2.5:
+    """Return accepted proposals for a window around 0: normal if it is wide, uniform if not.
+
+    Of normal ones the window's probability p is accepted, of uniform ones p sqrt(2 pi)/width.
+    """
+    if high - low > np.sqrt(2 * np.pi):
         proposals = rng.standard_normal(size)
         return proposals[(proposals >= low) & (proposals <= high)]
     proposals = rng.uniform(low, high, size)

@@ -2,15 +2,11 @@
 
 page()               derivations/claims.md, byte for byte the same wherever it is written
 record()             measure again: the text of derivations/claims.json
-
-    python -m varprop.report.claims_page              write the page
-    python -m varprop.report.claims_page --measure    measure first
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -25,9 +21,8 @@ from varprop.claims.torch_record import describe, recorded
 from varprop.report.text import UNKNOWN
 from varprop.simulation.estimates import Estimate
 
-DERIVATIONS = Path(__file__).parents[2] / "derivations"
 RECORD, PAGE = "claims.json", "claims.md"
-_REMEDY = "'python -m varprop.report.claims_page --measure' writes it"
+_REMEDY = "'varprop derive --measure' writes it"
 SYMBOLS = (
     "$c$ is the factor, $s$ the table's std, $b$ half the width of a uniform table, $d$ is "
     "`d_model`, $h$ is `d_head`, $n$ is `seq_len` and $V$ is `vocab_size`; $\\ell$ is the "
@@ -55,7 +50,7 @@ def record() -> str:
     return "{\n" + head + ' "measured": {\n' + lines + "\n }\n}\n"
 
 
-def decisions(directory: Path = DERIVATIONS) -> tuple[list[Decision], dict[str, Any]]:
+def decisions(directory: Path) -> tuple[list[Decision], dict[str, Any]]:
     """Every claim decided with the recorded measurements, and the record.
 
     Raises:
@@ -80,7 +75,7 @@ def decisions(directory: Path = DERIVATIONS) -> tuple[list[Decision], dict[str, 
     return result, data
 
 
-def page(directory: Path = DERIVATIONS) -> str:
+def page(directory: Path) -> str:
     """The page as markdown; measured numbers come from the record in the directory."""
     decided, data = decisions(directory)
     parts = ["# Two documents, claim by claim", *opening(decided), _provenance(data)]
@@ -156,14 +151,3 @@ def _latex(expression: str) -> str:
     typeset = {symbols["eps"]: r"\varepsilon", symbols["l"]: r"\ell"}
     text: str = sympy.latex(sympy.sympify(expression, locals=symbols), symbol_names=typeset)
     return text.replace(r"\operatorname{erf}", r"\mathrm{erf}")
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Write the page, and with --measure the record before it."""
-    if "--measure" in arguments:
-        (DERIVATIONS / RECORD).write_text(record(), encoding="utf-8")
-    (DERIVATIONS / PAGE).write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -23,6 +23,7 @@ def outputs(directory: Path) -> dict[Path, str]:
     from varprop.stages import closed_forms
     from varprop.stages.generation import module_text
 
+    from . import claims_page
     from .pages import CHAPTERS
 
     record = read_record(directory)
@@ -34,6 +35,11 @@ def outputs(directory: Path) -> dict[Path, str]:
         add_numbers(page, chapter.slug, chapter.experiment, run)
         files[directory / f"{chapter.slug}.md"] = page.render()
         index.append(f"[{page.title}]({chapter.slug}.md): {chapter.summary}.")
+    files[directory / claims_page.PAGE] = claims_page.page(directory)
+    index.append(
+        f"[Two documents, claim by claim]({claims_page.PAGE}): what holds of what is said about "
+        "the factor, and what the factor does."
+    )
     files[directory / "README.md"] = _index(index)
     return files
 
@@ -62,11 +68,13 @@ def record_measurements(directory: Path) -> None:
     """Simulate what the pages show and replace the record."""
     import numpy
 
+    from . import claims_page
     from .pages import CHAPTERS
 
     runs = {chapter.slug: measured(chapter.experiment) for chapter in CHAPTERS}
     record: dict[str, Any] = {"versions": {"numpy": numpy.__version__}, "runs": runs}
     replace(directory / RECORD, json.dumps(record, indent=1) + "\n")
+    replace(directory / claims_page.RECORD, claims_page.record())
 
 
 def brought_up_to_date(directory: Path, write: bool) -> dict[str, str]:

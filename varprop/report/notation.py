@@ -72,8 +72,9 @@ def scores(query: Any, key: Any) -> Any:
 
 
 def named(expression: Any) -> Any:
-    """Write sums over channels of the encoding P or a held input X, and entries of P, as
-    symbols.
+    """Write sums over the channels of P (the encoding) or X (a held input) as symbols.
+
+    Entries of P that no sum runs over become symbols too.
     """
     sums = {total: _CONTRACTIONS[_factors(total.function)] for total in expression.atoms(sympy.Sum)}
     rest = expression.xreplace(sums)

@@ -1,14 +1,15 @@
 """Predictions and checks as tables.
 
-print(varprop.predict())                       a row per stage
-varprop.predict()                              in a notebook: the same with typeset formulas
-print(varprop.check())                         a row per stage and attribute
+print(varprop.predict())                   a row per stage
+varprop.predict()                          in a notebook: the same with typeset formulas
+print(varprop.check())                     a row per stage and attribute
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from varprop.moments import ATTRIBUTES
 from varprop.report.text import UNKNOWN, aligned, number, spread, title
 from varprop.simulation.estimates import notation, write
 
@@ -16,16 +17,8 @@ if TYPE_CHECKING:
     from varprop.agreement import Check, Row
     from varprop.predict import Prediction
 
-COLUMNS = (
-    "mean",
-    "std",
-    "variance",
-    "ensemble_variance",
-    "second_moment",
-    "excess_kurtosis",
-    "cross_position_moment",
-    "row_variance",
-)
+COLUMNS = ("mean", "std", *(name for name in ATTRIBUTES if name not in ("mean", "std")))
+"""All attributes, the standard deviation beside the mean."""
 
 LONGEST_FORMULA = 600
 """Characters of LaTeX beyond which a formula is no help in a table."""

@@ -1,8 +1,8 @@
 """Plain text that lines up: short numbers, columns aligned at the decimal point, one-line titles.
 
-number(0.001953125)                            "0.0019531"
-spread(np.array([0.5, np.nan, 2]))             "0.5 .. 2*"
-aligned([("a", "144"), ("b", "2.25")], 1)      ["a  144", "b    2.25"]
+number(0.001953125)                        "0.0019531"
+spread(np.array([0.5, np.nan, 2]))         "0.5 .. 2*"
+aligned([("a", "144"), ("b", "2.25")], 1)  ["a  144", "b    2.25"]
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from varprop.expressions import FIELDS
 from varprop.spec import TransformerSpec
 
 UNKNOWN = "-"
+"""What stands in a table where there is no number."""
 
 _WHOLE_PART = re.compile(r"\(?-?[0-9]+")
 

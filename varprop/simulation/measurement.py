@@ -7,13 +7,13 @@ print(m)                      # an aligned table, digits matched to the standard
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from varprop.fields.validation import Immutable
 from varprop.simulation.estimates import Estimate
 from varprop.spec import TransformerSpec
+from varprop.stages.mapping import StageMapping
 
 TABLE_COLUMNS = (
     "mean",
@@ -50,12 +50,10 @@ class MeasuredMoments:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
-class Measurement(Immutable, Mapping[str, MeasuredMoments]):
+class Measurement(StageMapping[MeasuredMoments]):
     """An immutable mapping of stage name to `MeasuredMoments`, with attribute access."""
 
-    __slots__ = ("_stages", "replicates", "seed", "spec")
-
-    _stages: dict[str, MeasuredMoments]
+    __slots__ = ("replicates", "seed", "spec")
     spec: TransformerSpec
     replicates: int
     seed: int
@@ -69,28 +67,8 @@ class Measurement(Immutable, Mapping[str, MeasuredMoments]):
     ) -> None:
         self._set(spec=spec, _stages=dict(stages), replicates=replicates, seed=seed)
 
-    def __getitem__(self, stage: str) -> MeasuredMoments:
-        return self._stages[stage]
-
-    def __getattr__(self, name: str) -> Any:
-        # Private names must fail at once: copy and pickle ask for them before __init__ has run.
-        if not name.startswith("_"):
-            if name in self._stages:
-                return self._stages[name]
-            raise AttributeError(f"no stage {name!r} here; stages: {', '.join(self._stages)}")
-        raise AttributeError(name)
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Measurement, (self.spec, self._stages, self.replicates, self.seed)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._stages)
-
-    def __len__(self) -> int:
-        return len(self._stages)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._stages]
 
     def __repr__(self) -> str:
         drawn = f"{self.replicates} replicates, seed {self.seed}"

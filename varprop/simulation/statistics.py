@@ -80,6 +80,7 @@ class StageStatistics:
         return cls(stage, pilot, Streaming.of(vectors), Streaming.of(halves[:, np.newaxis]))
 
     def merge(self, other: "StageStatistics") -> "StageStatistics":
+        """Both blocks together."""
         return replace(
             self, units=self.units.merge(other.units), pairs=self.pairs.merge(other.pairs)
         )
@@ -153,5 +154,5 @@ def _replicate_vectors(stage: str, scaled: FloatArray, shift: float) -> FloatArr
 
 def _place_means(values: FloatArray) -> FloatArray:
     """Average over everything but the replicate."""
-    means: FloatArray = values.reshape(len(values), -1).mean(axis=1)
+    means: FloatArray = values.reshape(len(values), math.prod(values.shape[1:])).mean(axis=1)
     return means

@@ -6,7 +6,7 @@ differs.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -104,11 +104,10 @@ class Context:
 
     def _bias_kind(self, field: str) -> str:
         source = self._source(field)
-        vanishes = source.vanishes(1) and source.vanishes(2)
-        return ABSENT if vanishes else classify([source])
+        return ABSENT if {1, 2} <= source.vanishing() else classify([source])
 
     def _source(self, field: str, scale: Any = UNSCALED) -> Source:
-        return Source(self.distribution(field).cumulant, scale)
+        return Source(self.distribution(field), scale)
 
     def is_too_long(self, stage: Stage) -> bool:
         """Whether third and fourth cumulants of a stage are left underived.
@@ -151,26 +150,34 @@ class Context:
 
     def average(self, parts: Parts) -> Any:
         """The mean of a product of contractions over distinct positions (and channels)."""
+        if self.spec.norm is None:
+            return self._encoding_average(parts)
         normed, fixed = split_normed(parts)
         factor = self._normed_value(normed, averaged=True)
         if factor is None or not fixed:
             return factor
         if not is_zero(factor) and has_entry(normed) and has_entry(fixed):
             return None  # both depend on the channel: the average is not the product
-        mean = self._encoding_average(exchanged(fixed))
+        mean = self._encoding_average(fixed)
         return None if mean is None else factor * mean
 
     def _encoding_average(self, parts: Parts) -> Any:
         if self.functions.symbolic:
             from .symbolic import place_mean
 
-            return place_mean(self, parts)
+            return place_mean(self, exchanged(parts))
+        if isinstance(self._averages, Averages):
+            return self._averages[parts]
+        return np.frompyfunc(lambda one: one[parts], 1, 1)(self._averages).astype(float)
+
+    @cached_property
+    def _averages(self) -> Any:
+        """The averages for the fixed encoding; an array of them where sizes are arrays."""
         lengths = self.spec.seq_len
         if isinstance(self.encodings, Encoding) and isinstance(lengths, int):
-            return place_average(self.encodings, parts, lengths)
-        return _each(
-            lambda encoding, n: place_average(encoding, parts, int(n)), self.encodings, lengths
-        )
+            return averages_of(self.encodings, lengths)
+        each = np.frompyfunc(lambda encoding, n: averages_of(encoding, int(n)), 2, 1)
+        return each(self.encodings, lengths)
 
     def _normed_value(self, parts: Parts, averaged: bool) -> Any:
         layernorm = isinstance(self.spec.norm, LayerNorm)
@@ -199,6 +206,24 @@ class Context:
         return value
 
 
+class Averages(dict[Parts, float | None]):
+    """Averages over places for one encoding and length, each computed when it is first asked for.
+
+    Products that differ by the names of their positions only average alike.
+    """
+
+    def __init__(self, encoding: Encoding, seq_len: int) -> None:
+        super().__init__()
+        self._encoding, self._seq_len = encoding, seq_len
+
+    def __missing__(self, parts: Parts) -> float | None:
+        value = self[parts] = place_average(self._encoding, exchanged(parts), self._seq_len)
+        return value
+
+
+averages_of = lru_cache(maxsize=256)(Averages)
+
+
 def _broadcast_encoding(kind: str, width: Any, turning: Any, base: Any) -> Any:
     def make(w: Any, t: Any, b: Any) -> Encoding:
         return Encoding(kind, int(w), int(t), float(b))
@@ -206,8 +231,3 @@ def _broadcast_encoding(kind: str, width: Any, turning: Any, base: Any) -> Any:
     if all(np.ndim(value) == 0 for value in (width, turning, base)):
         return make(width, turning, base)
     return np.frompyfunc(make, 3, 1)(width, turning, base)
-
-
-def _each(function: Any, encodings: Any, lengths: Any) -> Any:
-    """Elementwise, None as nan."""
-    return np.frompyfunc(function, 2, 1)(encodings, lengths).astype(float)

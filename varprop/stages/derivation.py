@@ -50,7 +50,8 @@ def form_key(definition: Definition, structure: Structure, what: str) -> str:
 
 def derive(definition: Definition, structure: Structure, what: str) -> dict[Parts, Any]:
     """Let the engine derive a closed form: a polynomial for each product of contractions."""
-    from varprop.algebra.expectation import Contractions, entry_product, relabelled
+    from varprop.algebra.contractions import Contractions
+    from varprop.algebra.expectation import entry_product, relabelled
     from varprop.algebra.moments import place_cumulants
     from varprop.algebra.polynomials import scalar
 
@@ -93,9 +94,7 @@ def compiled(form: dict[Parts, Any]) -> ClosedForm:
 
 
 def source(form: dict[Parts, Any]) -> tuple[tuple[str, ...], str]:
-    """Names of the scalars, and the text of a dictionary display of the polynomials in nested
-    form.
-    """
+    """Names of the scalars, and a dictionary display of the polynomials, nested, as text."""
     names = sorted(
         {
             str(name)
@@ -112,9 +111,7 @@ def source(form: dict[Parts, Any]) -> tuple[tuple[str, ...], str]:
 
 
 def _nested(terms: list[tuple[dict[Hashable, int], Any]]) -> str:
-    """Factor out the scalar that most terms share, again and again (a multivariate Horner
-    scheme).
-    """
+    """Factor out the scalar that most terms share, and again in what is left (Horner's scheme)."""
     shared = Counter(name for powers, _ in terms for name in powers)
     if len(terms) == 1 or max(shared.values(), default=0) < 2:
         return " + ".join(sorted(_product(powers, coefficient) for powers, coefficient in terms))

@@ -25,10 +25,7 @@ from typing import Any
 
 
 def structures() -> list[Structure]:
-    """The usual structures:
-
-    symmetric tables and weights, no biases; every position, dropout, segment and repeat.
-    """
+    """The usual structures: symmetric tables and weights and no biases, the rest in every way."""
     found = []
     for position, mask, cross, normed in product(
         (ABSENT, "sinusoidal", "rotary"), (False, True), (ABSENT, SYMMETRIC), (False, True)
@@ -43,10 +40,9 @@ def structures() -> list[Structure]:
 
 
 def quantities(definition: Definition, structure: Structure) -> list[str]:
-    """What a prediction asks of a definition: cumulants up to the fourth for plain structures,
-    else the second.
+    """What a prediction asks of a definition: cumulants up to the second, or the fourth if short.
 
-    The fourth ones of other structures are long; they are derived when they are needed.
+    Of any but plain structures the third and fourth are long, and derived when they are needed.
     """
     plain = structure.cross == ABSENT and not (
         structure.mask or structure.normed or structure.shared

@@ -10,9 +10,7 @@ from varprop.algebra import einsum, fixed, iid, joint
 from varprop.algebra.polynomials import scalar
 from varprop.algebra.tensors import Leaf, Tensor
 
-from .structure import ABSENT, GENERAL, IDENTITY, SYMMETRIC, Structure
-
-HIGHEST_ORDER = 8
+from .structure import ABSENT, GENERAL, HIGHEST_ORDER, IDENTITY, SYMMETRIC, Structure
 
 
 class Model:

@@ -36,7 +36,7 @@ def locate(
             f"same_token: got {shorten(same_token)} for {stage.name}; accepted: True or False, "
             "for scores and logits"
         )
-    width = spec.d_head if stage.name in ("query", "key") else spec.d_model
+    width = getattr(spec, stage.definition.width)
     for name in names:
         limit = width if name == "channel" else spec.seq_len
         value = given[name]

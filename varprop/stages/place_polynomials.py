@@ -1,6 +1,4 @@
-"""Polynomials in contractions of the fixed encodings, with numbers for coefficients, and their
-averages.
-"""
+"""Polynomials in contractions of the fixed encodings with numbers for coefficients, averaged."""
 
 from __future__ import annotations
 
@@ -60,9 +58,9 @@ class PlacePolynomial(dict[Parts, Any]):
         return total
 
     def variance(self, average: Average) -> Any:
-        """The variance over places:
+        """The variance over places, or None where an average that is needed is not known.
 
-        what is the same everywhere does not enter, so nothing cancels.
+        What is the same everywhere is left out before anything is squared, so nothing cancels.
         """
         moving = self.moving()
         square = (moving * moving).averaged(average)
@@ -96,10 +94,7 @@ def rename(parts: Parts, names: dict[str, str]) -> Parts:
 
 @lru_cache(maxsize=8192)
 def exchanged(parts: Parts) -> Parts:
-    """One representative of all products that differ by the names of their positions:
-
-    they average alike.
-    """
+    """One representative of all products that average alike, differing only in labels."""
     labels = sorted(
         {label for part in parts for name, _ in part for label in name.partition("_")[2]}
     )

@@ -20,6 +20,7 @@ from .rows import is_zero
 from .stage import Stage
 
 CERTAIN = 1
+"""The probability of the only pattern there is; nothing is multiplied by it."""
 
 
 class Forms:
@@ -106,14 +107,17 @@ class Pooled(Forms):
         moving = self.averaged(mean.moving())
         if self.context.is_too_long(self.stage) or moving is None or variance is None:
             return None
-        total = PlacePolynomial()
-        for weight, tokens in self.patterns():
-            k1, k2, k3, k4 = (self.cumulant(order, tokens) for order in range(1, 5))
-            e = k1 - mean + mean.moving() + PlacePolynomial({(): -moving})
-            square = e * e
-            twice, cross = (k2 * k2).scaled(3), (k3 * e).scaled(4) + (k2 * square).scaled(6)
-            total = total + (k4 + twice + cross + square * square).scaled(weight)
-        return self.averaged(total + PlacePolynomial({(): -3 * (variance * variance)}))
+        total, patterns = PlacePolynomial({(): -3 * (variance * variance)}), self.patterns()
+        for weight, tokens in patterns:
+            k2, k4 = self.cumulant(2, tokens), self.cumulant(4, tokens)
+            fourth = k4 + (k2 * k2).scaled(3)
+            if len(patterns) > 1 or mean.moving():
+                e = self.cumulant(1, tokens) - mean + mean.moving() + PlacePolynomial({(): -moving})
+                square = e * e
+                fourth = fourth + (self.cumulant(3, tokens) * e).scaled(4)
+                fourth = fourth + (k2 * square).scaled(6) + square * square
+            total = total + (fourth if weight is CERTAIN else fourth.scaled(weight))
+        return self.averaged(total)
 
     def cross_position_moment(self) -> Any:
         """E[x_tc x_sc], averaged over which positions share a token."""
@@ -148,8 +152,7 @@ class Pooled(Forms):
 
 
 class PooledAfterNorm(Forms):
-    """A stage that reads rows y after a norm with eps = 0, whose squared norm is d_model whatever
-    they are.
+    """A stage that reads rows y after a norm with eps = 0: |y|^2 is d_model, whatever went in.
 
     Moments given y are polynomials of y's power sums; an attribute is known where only known ones
     occur.
@@ -175,9 +178,7 @@ class PooledAfterNorm(Forms):
 
     @cached_property
     def ensemble_variance(self) -> Any:
-        """The variance less the variance over places of the mean, where that is known at each
-        place.
-        """
+        """The variance less that of the mean over places, if the mean is known at each place."""
         known = self.context.known(self.polynomial("moment 1", 1))
         spread = None if known is None else known.variance(self.context.average)
         return None if self.variance is None or spread is None else self.variance - spread
@@ -223,4 +224,5 @@ def _sum(weighted: Iterable[tuple[Any, PlacePolynomial]]) -> PlacePolynomial:
 
 
 def _renumbered(tokens: str) -> str:
+    """The pattern of two positions, whatever their tokens are called."""
     return "00" if tokens[0] == tokens[1] else "01"

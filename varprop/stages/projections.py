@@ -21,6 +21,7 @@ QUERY = Definition(
     labels="t",
     channels=True,
     reads=(*_READS, "query", "query_bias"),
+    width="d_head",
 )
 KEY = Definition(
     name="key",
@@ -28,6 +29,7 @@ KEY = Definition(
     labels="t",
     channels=True,
     reads=(*_READS, "key", "key_bias"),
+    width="d_head",
 )
 
 

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .structure import ABSENT, GENERAL, SYMMETRIC
+from varprop.initializers.distributions import Distribution
+
+from .structure import ABSENT, GENERAL, HIGHEST_ORDER, SYMMETRIC
 
 LABELS = "tsr"
 Counts = tuple[int, ...]
@@ -19,9 +21,9 @@ _PIECE = re.compile(r"([tsr])(\d+)(?:m(\d+))?")
 
 
 class Source(NamedTuple):
-    """One summand of a row: ``scale`` times entries with these cumulants."""
+    """One summand of a row: ``scale`` times entries of one distribution."""
 
-    entry: Callable[[int], Any]
+    entry: Distribution
     scale: Any = 1
 
     def cumulant(self, order: int) -> Any:
@@ -30,28 +32,49 @@ class Source(NamedTuple):
         Raises:
             OverflowError: if it is too small for a float, as well as if it is too large.
         """
-        entry = self.entry(order)
+        entry = self.entry.cumulant(order)
         if self.scale is UNSCALED:
             return entry
         value = self.scale**order * entry
-        numeric = isinstance(value, float | np.ndarray)
-        if numeric and np.any((np.abs(value) < SMALLEST) & (self.scale * entry != 0)):
+        if isinstance(value, float):
+            lost = abs(value) < SMALLEST and order not in self.vanishing()
+        elif isinstance(value, np.ndarray):
+            lost = bool(np.any((np.abs(value) < SMALLEST) & (self.scale * entry != 0)))
+        else:
+            lost = False
+        if lost:
             raise OverflowError
         return value
 
-    def vanishes(self, order: int) -> bool:
-        """Whether the cumulant is 0 whatever the scale's size."""
-        return is_zero(self.entry(order)) or is_zero(self.scale)
+    def vanishing(self) -> frozenset[int]:
+        """Which of the cumulants are 0, by order, whatever the scale's size."""
+        return ORDERS if is_zero(self.scale) else vanishing_orders(self.entry)
 
 
+def vanishing_orders(distribution: Distribution) -> frozenset[int]:
+    """Which of the cumulants are 0, by order; remembered unless there are arrays to hold."""
+    arrays = isinstance(distribution.location, np.ndarray) or isinstance(
+        distribution.scale, np.ndarray
+    )
+    return (_vanishing_orders.__wrapped__ if arrays else _vanishing_orders)(distribution)
+
+
+@lru_cache(maxsize=256)
+def _vanishing_orders(distribution: Distribution) -> frozenset[int]:
+    return frozenset(order for order in ORDERS if is_zero(distribution.cumulant(order)))
+
+
+ORDERS = frozenset(range(1, HIGHEST_ORDER + 1))
+"""The orders of the cumulants that are asked for."""
+ODD = frozenset(order for order in ORDERS if order % 2)
 UNSCALED = 1
+"""The scale of a source that nothing multiplies; its cumulants pass as they are."""
 SMALLEST = sys.float_info.min
 """Smaller numbers lose digits, or are 0 by mistake."""
 
 
 class Rows:
-    """The random part of the input rows: scaled embedding + learned position + segment, times
-    masks.
+    """The random part of input rows: scaled embedding + learned position + segment, masked.
 
     ``own`` are cumulants (order -> value) of what each row draws for itself, ``token`` of what
     rows with the same token share, ``common`` of what all rows share; a mask keeps an entry with
@@ -71,14 +94,11 @@ class Rows:
 
     def shared_kind(self, repeats: bool) -> str:
         """Which joint cumulants of two rows' entries vanish."""
-        kind = _kind((self._token if repeats else []) + self._common, from_order=2)
+        kind = _kind((self._token if repeats else []) + self._common, lowest=2)
         return GENERAL if kind != ABSENT and self.kind() == GENERAL else kind
 
     def cumulant(self, name: str, tokens: str) -> Any:
-        """The value of a scalar such as ``x_t2_s1``;
-
-        ``tokens`` names each row's token ("00": the same).
-        """
+        """The value of a scalar such as ``x_t2_s1``, where ``tokens`` names each row's token."""
         counts = _counts(name)
         if is_zero(self._dropout):
             return self._noise_cumulant(tokens, counts[:3])
@@ -120,10 +140,7 @@ class Rows:
 def _moment(
     counts: Counts, cumulant: Callable[[Counts], Any], known: dict[Any, Any], tokens: str
 ) -> Any:
-    """A moment from cumulants:
-
-    the block that holds the first variable, times the moment of the rest.
-    """
+    """A moment from cumulants: the first variable's block, times the moment of the rest, summed."""
     if not any(counts):
         return 1
     if (tokens, counts) not in known:
@@ -162,18 +179,19 @@ def _counts(name: str) -> Counts:
     return (*noise, *masks)
 
 
-def _kind(sources: list[Source], from_order: int = 1) -> str:
-    if all(source.vanishes(order) for source in sources for order in range(from_order, 9)):
+def _kind(sources: list[Source], lowest: int = 1) -> str:
+    asked = ORDERS - set(range(1, lowest))
+    if all(asked <= source.vanishing() for source in sources):
         return ABSENT
     return classify(sources)
 
 
 def classify(sources: list[Source]) -> str:
     """``symmetric`` if no odd cumulant is there, else ``general``."""
-    odd_vanish = all(source.vanishes(order) for source in sources for order in (1, 3, 5, 7))
-    return SYMMETRIC if odd_vanish else GENERAL
+    return SYMMETRIC if all(source.vanishing() >= ODD for source in sources) else GENERAL
 
 
 def is_zero(value: Any) -> bool:
+    """Whether a number, an expression, or every entry of an array is 0."""
     zero = value == 0
     return bool(zero.all()) if hasattr(zero, "all") else bool(zero)

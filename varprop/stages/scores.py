@@ -30,10 +30,7 @@ def _has_pairs(spec: TransformerSpec) -> bool:
 
 
 def _scores(draws: Draws) -> Array:
-    """All q_i . k_j, row after row without its diagonal:
-
-    of n*n entries every (n+1)th is dropped.
-    """
+    """All q_i . k_j with i != j: of the n*n entries every (n+1)th, the diagonal, is dropped."""
     products = draws["query"].swapaxes(1, 2) @ draws["key"].transpose(0, 2, 3, 1)
     *outer, length, _ = products.shape
     flat = products.reshape(*outer, length * length)[..., 1:]

@@ -1,6 +1,4 @@
-"""What a stage is: a definition for the engine, a sampler in NumPy, and where its numbers come
-from.
-"""
+"""What a stage is: a definition for the engine, a sampler in NumPy, and what both read."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ class Definition(NamedTuple):
 
     ``place(model, *labels)`` is its tensor at the positions ``labels``, ``channels`` is whether it
     has a channel, ``reads`` names the fields of the structure that its closed form can depend on,
-    and ``turns`` is whether rotations matter.
+    ``turns`` is whether rotations matter, and ``width`` names the field that counts its channels.
     """
 
     name: str
@@ -30,6 +28,7 @@ class Definition(NamedTuple):
     channels: bool
     reads: tuple[str, ...]
     turns: bool = True
+    width: str = "d_model"
 
 
 class Stage(NamedTuple):
@@ -61,9 +60,7 @@ class Stage(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def narrowed(structure: Structure, definition: Definition, cross: str = ABSENT) -> Structure:
-    """Keep of a structure only what the definition reads, so that equal closed forms have equal
-    keys.
-    """
+    """Keep of a structure only what a definition reads: equal closed forms get equal keys."""
     kept: dict[str, Any] = {name: getattr(structure, name) for name in definition.reads}
     if not definition.turns and structure.position == "rotary":
         kept["position"] = ABSENT
@@ -72,6 +69,7 @@ def narrowed(structure: Structure, definition: Definition, cross: str = ABSENT) 
         if structure.position == "sinusoidal":
             kept["position"] = ABSENT
         cross = ABSENT
-    if definition.name in ("query", "key") and IDENTITY in (structure.query, structure.key):
+    if definition.width == "d_head" and IDENTITY in (structure.query, structure.key):
+        # One identity makes the other projection's d_head d_model too.
         kept |= {"query": structure.query, "key": structure.key}
     return Structure(**kept)._replace(cross=cross)

@@ -1,13 +1,13 @@
-"""What of a specification decides the shape of a closed form:
-
-which tensors there are, and which cumulants vanish.
-"""
+"""What of a specification decides a closed form: which tensors exist, which cumulants vanish."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 ABSENT, SYMMETRIC, GENERAL, IDENTITY = "absent", "symmetric", "general", "identity"
+
+HIGHEST_ORDER = 8
+"""The order of the highest cumulant that any quantity needs: the fourth of a product of two."""
 
 
 class Structure(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy.core.symbol import Str
@@ -11,15 +11,12 @@ from varprop.encodings import Encoding, place_average
 from varprop.encodings.averages import merge_free
 from varprop.encodings.trigonometric import STILL, Part, block_waves
 from varprop.expressions import SYMBOLIC
+from varprop.moments import ATTRIBUTES, Moments
 from varprop.positions import Rotary
 from varprop.spec import TransformerSpec
 
+from .context import Context
 from .derivation import Parts
-
-if TYPE_CHECKING:
-    from varprop.moments import Moments
-
-    from .context import Context
 
 _PARTS: dict[str, Parts] = {}
 
@@ -59,9 +56,7 @@ class PlaceMean(sympy.Function):  # type: ignore[misc]
 
 
 def place_mean(context: Context, parts: Parts) -> Any:
-    """The average of a product of contractions, as an exact value where it has one whatever the
-    sizes are.
-    """
+    """The average of a product of contractions: exact if it is the same whatever the sizes are."""
     width = turning = context.sizes["d_model"]
     kind = "sinusoidal"
     if isinstance(context.spec.position, Rotary):
@@ -120,11 +115,6 @@ def formula(spec: TransformerSpec, moments: Moments, attribute: str) -> Any:
     Raises:
         ValueError: if there is no such attribute, the spec holds arrays, or nothing exact is known.
     """
-    from varprop.moments import ATTRIBUTES
-    from varprop.moments import Moments as Symbolic
-
-    from .context import Context
-
     if attribute not in ATTRIBUTES:
         raise ValueError(
             f"attribute: got {str(attribute)[:40]!r}; accepted: {', '.join(ATTRIBUTES)}"
@@ -136,7 +126,7 @@ def formula(spec: TransformerSpec, moments: Moments, attribute: str) -> Any:
         raise ValueError(
             f"{stage.name}.{attribute}: does not apply or has no exact form with this spec"
         )
-    return tidy(sympy.sympify(getattr(Symbolic(stage, Context(spec, SYMBOLIC)), attribute)))
+    return tidy(sympy.sympify(getattr(Moments(stage, Context(spec, SYMBOLIC)), attribute)))
 
 
 def tidy(expression: Any) -> Any:

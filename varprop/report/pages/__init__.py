@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from varprop.predict import predict
 from varprop.report.numbers import Experiment
 from varprop.report.page import Page
-from varprop.stages import STAGES
 
 from . import (
     embedding,
@@ -35,6 +35,9 @@ _SECOND = ("mean", "variance", "ensemble_variance", "second_moment")
 
 def _rows(stage: str, *more: str) -> tuple[str, ...]:
     return tuple(f"{stage}.{attribute}" for attribute in (*_SECOND, *more))
+
+
+_AT_A_GLANCE = {"d_model": 64, "n_heads": 4, "seq_len": 16, **every_stage.FIELDS}
 
 
 CHAPTERS: tuple[Chapter, ...] = (
@@ -133,8 +136,8 @@ CHAPTERS: tuple[Chapter, ...] = (
         every_stage.build,
         "every closed form in the names of the fields",
         Experiment(
-            {"d_model": 64, "n_heads": 4, "seq_len": 16, **every_stage.FIELDS},
-            tuple(f"{name}.second_moment" for name in STAGES if name != "normed_input"),
+            _AT_A_GLANCE,
+            tuple(f"{name}.second_moment" for name in predict(**_AT_A_GLANCE)),
         ),
     ),
 )

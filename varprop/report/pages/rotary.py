@@ -139,10 +139,7 @@ def _turned(query: str, a_query: Any, key: str, a_key: Any, rows: Any) -> Any:
 
 
 def _contract(expression: sympy.Expr) -> sympy.Expr:
-    """Write the rotation's contractions as what they are:
-
-    sum of squares h, traces tau and tau_2.
-    """
+    """Write the rotation's contractions as what they are: squares h, traces tau and tau_2."""
     values = {}
     for total in expression.atoms(sympy.Sum):
         text = str(total.function)
