@@ -12,7 +12,8 @@ from varprop.claims.softmaxes import predicted as softmax_predicted
 from varprop.claims.softmaxes import softmax
 from varprop.report.claims_page import decisions
 
-RECORDED = {decision.id: decision for decision in decisions(Path(__file__).parents[2] / "derivations")[0]}
+DERIVATIONS = Path(__file__).parents[2] / "derivations"
+RECORDED = {decision.id: decision for decision in decisions(DERIVATIONS)[0]}
 
 
 def findings(id):
