@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+import sympy
 
 import varprop
 from varprop.moments import ATTRIBUTES
@@ -318,3 +319,24 @@ def test_copies_and_pickles():
     for made in (copy.copy(p), copy.deepcopy(p), pickle.loads(pickle.dumps(p))):
         assert made.spec == p.spec
         assert made.logits.variance == wanted
+
+
+@pytest.mark.parametrize("attribute", ["variance", "row_variance", "excess_kurtosis"])
+@pytest.mark.parametrize("position", ["sinusoidal", "rotary"])
+def test_formulas_with_averages_over_places_become_functions_and_travel(
+    position, attribute, monkeypatch
+):
+    from varprop.stages import symbolic
+
+    p = varprop.predict(d_model=16, n_heads=2, seq_len=6, position=position, shared_qk=True)
+    expression = p.formula("logits", attribute)
+    packed = pickle.dumps(expression)
+    monkeypatch.setattr(symbolic, "_PARTS", {})  # as in another process
+    travelled = pickle.loads(packed)
+    assert travelled == expression
+    symbols = sorted(travelled.free_symbols, key=str)
+    sizes = [getattr(p.spec, symbol.name) for symbol in symbols]
+    wanted = pytest.approx(getattr(p["logits"], attribute), rel=1e-12)
+    assert float(travelled.subs(dict(zip(symbols, sizes, strict=True))).evalf()) == wanted
+    for module in ("math", "numpy", "mpmath"):
+        assert float(sympy.lambdify(symbols, travelled, module)(*sizes)) == wanted

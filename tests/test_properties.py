@@ -337,3 +337,13 @@ def test_prediction_equals_the_engines_own_simulation():
     got = va.simulate(score, {h: 4, d: 4, n: 3}, fixed={"P": table}, draws=40_000, seed=0)
     place = varprop.predict(spec).at("scores", i=0, j=1)
     assert abs(got.variance.value - place.variance) < 5 * got.variance.stderr
+
+
+def test_a_projection_that_cancels_is_zero_within_rounding():
+    """Equal weights behind a LayerNorm: what is left of a query is rounding."""
+    report = varprop.check(
+        d_model=6, d_head=2, n_heads=2, seq_len=3, norm="layernorm(eps=0)", position="none",
+        query="constant(0.3)", replicates=200,
+    )  # fmt: skip
+    assert report.passed
+    assert next(row.predicted for row in report if row[:2] == ("query", "variance")) == 0

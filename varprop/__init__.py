@@ -22,6 +22,7 @@ from varprop.initializers import (
 )
 from varprop.norms import LayerNorm, RMSNorm
 from varprop.positions import Learned, Rotary, Sinusoidal
+from varprop.precision import precision
 from varprop.predict import Prediction, predict
 from varprop.spec import TransformerSpec
 
@@ -65,6 +66,7 @@ __all__ = [
     "lecun_normal",
     "measure",
     "normal",
+    "precision",
     "predict",
     "truncated_normal",
     "uniform",

@@ -9,6 +9,7 @@ from varprop.moments import ATTRIBUTES
 from varprop.predict import predict
 from varprop.simulate import measure
 from varprop.simulation.estimates import Estimate, z_score
+from varprop.simulation.measurement import Measurement
 from varprop.spec import TransformerSpec
 
 LIMIT = 5.0
@@ -94,17 +95,35 @@ def check(
     measured = measure(
         prediction.spec, replicates=replicates, seed=seed, progress=progress, workers=workers
     )
-    rows = []
+    rows, sizes = [], _sizes(prediction.spec, measured)
     for stage, moments in measured.items():
         for attribute in ATTRIBUTES:
             estimate = getattr(moments, attribute)
             if estimate is None:
                 continue
-            predicted = getattr(prediction[stage], attribute)
-            z = (
-                None
-                if predicted is None
-                else z_score(predicted, estimate, moments.magnitude(attribute))
-            )
+            predicted, z = getattr(prediction[stage], attribute), None
+            if predicted is not None:
+                size = moments.magnitude(attribute, sizes.get(stage, 0.0))
+                z = z_score(predicted, estimate, size)
             rows.append(Row(stage, attribute, predicted, estimate, z))
     return Check(prediction.spec, rows, replicates, seed)
+
+
+def _sizes(spec: TransformerSpec, measured: Measurement) -> dict[str, float]:
+    """Mean square of a projection or score if none of its terms cancelled.
+
+    Equal weights behind a LayerNorm, say, give queries that are 0 but for rounding, and rounding
+    is relative to what was added up.
+    """
+    row = measured["input" if spec.norm is None else "normed_input"].second_moment.value
+    sizes = {}
+    for field in ("query", "key"):
+        weight = 1.0
+        if not isinstance(getattr(spec, field), str):
+            drawn = spec.distribution(field)
+            weight = spec.d_model * (drawn.cumulant(2) + drawn.cumulant(1) ** 2)
+        sizes[field] = weight * row
+    score = spec.d_head * sizes["query"] * sizes["key"]
+    scores = dict.fromkeys(("scores", "self_scores"), score)
+    logits = dict.fromkeys(("logits", "self_logits"), score * spec.logit_scale**2)
+    return sizes | scores | logits

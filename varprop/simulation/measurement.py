@@ -38,11 +38,14 @@ class MeasuredMoments:
     cross_position_moment: Estimate | None = None
     row_variance: Estimate | None = None
 
-    def magnitude(self, attribute: str) -> float:
-        """The size of the terms that cancel in `attribute`, the third argument of `z_score`."""
+    def magnitude(self, attribute: str, square: float = 0.0) -> float:
+        """The size of the terms that cancel in `attribute`, the third argument of `z_score`.
+
+        `square` is the mean square that the stage would have if nothing had cancelled in it.
+        """
         if attribute == "excess_kurtosis":
             return 3.0
-        square = self.second_moment.value
+        square = max(square, self.second_moment.value)
         return math.sqrt(square) if attribute in ("mean", "std") else square
 
     def to_dict(self) -> dict[str, dict[str, float | None] | None]:

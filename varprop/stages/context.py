@@ -91,9 +91,9 @@ class Context:
             mask=position == "sinusoidal" and kind != "position" and not is_zero(spec.dropout),
             normed=normed,
             query=self._projection_kind("query"),
-            key=self._projection_kind("query" if spec.shared_qk else "key"),
+            key=self._projection_kind("key"),
             query_bias=self._bias_kind("query_bias"),
-            key_bias=self._bias_kind("query_bias" if spec.shared_qk else "key_bias"),
+            key_bias=self._bias_kind("key_bias"),
             shared=spec.shared_qk,
         )
 
@@ -112,12 +112,15 @@ class Context:
     def is_too_long(self, stage: Stage) -> bool:
         """Whether third and fourth cumulants of a stage are left underived.
 
-        With sinusoidal positions, weights or biases that have a mean or a skew give a score's
-        fourth cumulant tens of thousands of terms.
+        With sinusoidal positions, a table and weights (or biases) that both have a mean or a skew
+        give a score's fourth cumulant a million terms and more if the projection is shared or
+        dropout masks the positions.
         """
         structure = self.structure(stage.rows)
         drawn = (structure.query, structure.key, structure.query_bias, structure.key_bias)
-        return not stage.is_vector and structure.position == "sinusoidal" and GENERAL in drawn
+        skewed = structure.own == GENERAL and GENERAL in drawn
+        shared = structure.shared or structure.mask
+        return not stage.is_vector and structure.position == "sinusoidal" and skewed and shared
 
     def polynomial(self, stage: Stage, what: str, tokens: str) -> PlacePolynomial:
         """A closed form of a stage with its scalars put in, where ``tokens`` share tokens."""

@@ -19,6 +19,7 @@ from .context import Context
 from .derivation import Parts
 
 _PARTS: dict[str, Parts] = {}
+"""The contractions that a :class:`PlaceMean` averages, by the name that it shows them under."""
 
 
 class PlaceMean(sympy.Function):  # type: ignore[misc]
@@ -44,6 +45,15 @@ class PlaceMean(sympy.Function):  # type: ignore[misc]
         value = self._imp_(name.name, kind.name, *map(float, sizes))
         return sympy.nan if value is None else sympy.Float(value)
 
+    def _lambdacode(self, printer: Any) -> str:
+        name, kind, *sizes = self.args
+        return f"PlaceMean({name.name!r}, {kind.name!r}, {', '.join(map(printer.doprint, sizes))})"
+
+    _numpycode = _pythoncode = _mpmathcode = _lambdacode  # what ``lambdify`` may print with
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _with_parts, (_PARTS[self.args[0].name], *self.args[1:])
+
     def _sympystr(self, printer: Any) -> str:
         name, _, width, _, _, seq_len = self.args
         return f"mean[{name.name}]({printer.doprint(width)}, {printer.doprint(seq_len)})"
@@ -53,6 +63,10 @@ class PlaceMean(sympy.Function):  # type: ignore[misc]
             rf"\left\langle {' '.join(map(_part_latex, _PARTS[self.args[0].name]))} \right\rangle"
         )
         return text if exp is None else rf"{text}^{{{exp}}}"
+
+
+def _with_parts(parts: Parts, *others: Any) -> PlaceMean:
+    return PlaceMean(Str(_name(parts)), *others)
 
 
 def place_mean(context: Context, parts: Parts) -> Any:
@@ -66,7 +80,7 @@ def place_mean(context: Context, parts: Parts) -> Any:
         if None not in values:
             return sympy.Mul(*values)
     base = context.value("position.base")
-    return PlaceMean(Str(_name(parts)), Str(kind), width, turning, base, context.sizes["seq_len"])
+    return _with_parts(parts, Str(kind), width, turning, base, context.sizes["seq_len"])
 
 
 def _still(part: Part, width: Any, turning: Any) -> Any:
