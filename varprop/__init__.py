@@ -29,21 +29,25 @@ from varprop.spec import TransformerSpec
 if TYPE_CHECKING:
     from varprop import algebra, claims
     from varprop.agreement import Check, check
+    from varprop.quadrature import expected_loss, softmax_moments
     from varprop.simulate import measure
     from varprop.simulation.estimates import Estimate
     from varprop.simulation.measurement import MeasuredMoments, Measurement
 
-_SIMULATED = {
+_LAZY = {
     "Check": "varprop.agreement",
     "Estimate": "varprop.simulation.estimates",
     "MeasuredMoments": "varprop.simulation.measurement",
     "Measurement": "varprop.simulation.measurement",
     "check": "varprop.agreement",
+    "expected_loss": "varprop.quadrature",
     "measure": "varprop.simulate",
+    "softmax_moments": "varprop.quadrature",
 }
 """Names that are imported when they are first used: a prediction needs no simulator."""
 
-_ROOMS = ("algebra", "claims")
+_ROOMS = ("algebra", "claims", "quadrature", "strategies")
+"""Packages and modules that `import varprop` makes reachable without importing them."""
 
 __all__ = [
     "Check",
@@ -61,6 +65,7 @@ __all__ = [
     "check",
     "claims",
     "constant",
+    "expected_loss",
     "kaiming_normal",
     "kaiming_uniform",
     "lecun_normal",
@@ -68,6 +73,7 @@ __all__ = [
     "normal",
     "precision",
     "predict",
+    "softmax_moments",
     "truncated_normal",
     "uniform",
     "xavier_normal",
@@ -79,12 +85,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"varprop.{name}")
-    if name not in _SIMULATED:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_SIMULATED[name]), name)
+    value = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SIMULATED, *_ROOMS})
+    return sorted({*globals(), *_LAZY, *_ROOMS})

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from varprop.claims.deciding import Decision
-from varprop.claims.registry import PENDING
 from varprop.predict import predict
 
 TABLES = {
@@ -35,8 +34,7 @@ def opening(decided: Sequence[Decision]) -> list[str]:
         "over draws or over positions too, which initializer, which projections. It *holds* if "
         "it is true under every reading that its text allows, *fails* if under none, and "
         "*holds-if* names the readings or the range in between. *Undecidable* is what no "
-        f"calculation at initialisation can settle. Of {len(decided)} claims: {total}. "
-        f"{' and '.join(PENDING)}, on half precision, are not decided yet.",
+        f"calculation at initialisation can settle. Of {len(decided)} claims: {total}.",
         "About means within 5 %, an exponent of growth within 0.05 over three octaves of "
         "d_model, a printed number its printed digits. Words mean: *drowned*, less than a tenth "
         "of the mean square of the sum; *matching*, at least a quarter; *stable* or "

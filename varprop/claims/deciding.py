@@ -17,7 +17,7 @@ from varprop.claims.records import (
     Finding,
     verdict_of,
 )
-from varprop.claims.registry import CLAIMS, PENDING
+from varprop.claims.registry import CLAIMS
 from varprop.fields.validation import shorten
 from varprop.simulation.estimates import Estimate
 from varprop.simulation.progress import Reporter
@@ -117,8 +117,6 @@ def find(id: str) -> Claim:
         ValueError: there is none.
     """
     name = id.strip().upper() if isinstance(id, str) else id
-    if name in PENDING:
-        raise ValueError(f"{name} needs half precision, which varprop does not predict yet")
     if name not in CLAIMS:
         raise ValueError(f"no claim {shorten(id)}; accepted: A1 to A17 and B1 to B40")
     return CLAIMS[name]

@@ -1,7 +1,4 @@
-"""All claims by id, in order: A1 to A17, then B1 to B40.
-
-Those about overflow in half precision are pending: varprop does not predict it yet.
-"""
+"""All claims by id, in order: A1 to A17, then B1 to B40."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from varprop.claims import (
     layers_b,
     outcomes_b,
     positions_b,
+    precision_b,
     sums_a,
     sums_b,
     vectors_b,
@@ -30,6 +28,7 @@ _MODULES = (
     attention_b,
     layers_b,
     outcomes_b,
+    precision_b,
 )
 
 CLAIMS: dict[str, Claim] = {
@@ -39,6 +38,3 @@ CLAIMS: dict[str, Claim] = {
         key=lambda claim: (claim.document, int(claim.id[1:])),
     )
 }
-
-PENDING = ("B15", "B35")
-"""Claims that are not decided yet."""

@@ -1,0 +1,112 @@
+"""Thresholds and rounding against the data types themselves, and constants after rounding."""
+
+import math
+import pickle
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import varprop
+from varprop.precision.formats import FORMATS, format_named
+
+TYPES = {name: getattr(ml_dtypes, name, np.float16) for name in FORMATS}
+
+
+def cast(value, name):
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.float32(value).astype(TYPES[name]))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_thresholds_are_where_the_rounding_changes(name):
+    form = format_named(name)
+    assert math.isfinite(form.rounded(math.nextafter(form.overflow, 0)))
+    assert not math.isfinite(form.rounded(form.overflow))
+    assert form.rounded(math.nextafter(form.nonzero, 0)) == 0 < form.rounded(form.nonzero)
+    normal = float(ml_dtypes.finfo(TYPES[name]).smallest_normal)
+    assert form.rounded(math.nextafter(form.normal, 0)) < normal == form.rounded(form.normal)
+
+
+def test_thresholds_as_published():
+    ends = {name: format_named(name).overflow for name in FORMATS}
+    assert ends["float16"] == 65520
+    assert ends["float8_e4m3fn"] == math.nextafter(464, 465)
+    assert ends["float8_e5m2"] == 61440
+    assert ends["bfloat16"] == pytest.approx(3.3961775e38, rel=1e-7)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_rounding_is_that_of_the_data_type(name):
+    rng = np.random.default_rng(3)
+    form = format_named(name)
+    values = np.float32(rng.standard_normal(4000) * 10.0 ** rng.uniform(-9, 6, 4000))
+    numbers = np.arange(1, 60) * form.smallest_subnormal / 2  # every tie among the smallest
+    for value in (*values, *np.float32(numbers)):
+        np.testing.assert_equal(form.rounded(float(value)), cast(value, name))
+
+
+@pytest.mark.parametrize(
+    ("d", "dtype", "multiplier"),
+    [
+        (3072, "bfloat16", 55.5),
+        (1152, "bfloat16", 34.0),
+        (640, "bfloat16", 25.25),
+        (3584, "bfloat16", 59.75),
+        (12288, "bfloat16", 111.0),
+        (3072, "float16", 55.4375),
+        (768, "float16", 27.71875),
+    ],
+)
+def test_the_rounded_multiplier(d, dtype, multiplier):
+    found = varprop.precision(d_model=d, n_heads=1, dtype=dtype)
+    assert found.multiplier == multiplier
+    assert found.multiplier_variance_factor == pytest.approx(multiplier**2 / d, rel=1e-14)
+
+
+def test_eps_after_the_cast():
+    eps = {"1e-12": 0.0, "1e-8": 0.0, "1e-7": 1.1920928955078125e-07}
+    for text, value in eps.items():
+        assert varprop.precision(norm=f"layernorm(eps={text})").eps == value
+    assert varprop.precision().eps is None
+
+
+def test_the_mapping_is_immutable_and_can_be_copied():
+    found = varprop.precision(d_model=64, entries=5)
+    assert found.scores is found["scores"]
+    assert found["scores"].entries == 5
+    for target, name in ((found, "multiplier"), (found["scores"], "entries")):
+        with pytest.raises(AttributeError, match=name):
+            setattr(target, name, 1)
+    assert pickle.loads(pickle.dumps(found)).to_dict() == found.to_dict()
+    assert list(found) == list(varprop.predict(d_model=64))
+
+
+def test_sizes_of_the_tensors():
+    found = varprop.precision(d_model=64, n_heads=4, d_head=8, seq_len=10, vocab_size=100)
+    sizes = {name: each.entries for name, each in found.items()}
+    assert sizes["embedding"] == sizes["scaled_embedding"] == 6400
+    assert sizes["position"] == sizes["input"] == 640
+    assert sizes["query"] == sizes["key"] == 320
+    assert sizes["scores"] == sizes["logits"] == 360
+    assert sizes["self_scores"] == sizes["self_logits"] == 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "name"),
+    [
+        ({"dtype": "float32"}, ValueError, "dtype"),
+        ({"dtype": np.float16}, TypeError, "dtype"),
+        ({"dtype": ["float16"]}, TypeError, "dtype"),
+        ({"entries": 0}, ValueError, "entries"),
+        ({"entries": 1.5}, TypeError, "entries"),
+        ({"entries": True}, TypeError, "entries"),
+        ({"d_model": np.array([64, 128])}, ValueError, "spec"),
+        ({"d_modl": 64}, ValueError, "d_modl"),
+        ({"spec_or_prediction": 3}, TypeError, "spec"),
+    ],
+)
+def test_refusals_are_one_line_that_names_the_argument(arguments, error, name):
+    with pytest.raises(error, match=name) as caught:
+        varprop.precision(**arguments)
+    assert "\n" not in str(caught.value)
