@@ -21,7 +21,7 @@ from varprop.spec import TransformerSpec
 
 from .derivation import Parts, closed_form
 from .normed import has_entry, normed_value, split_normed
-from .place_polynomials import PlacePolynomial, exchanged, unknown
+from .place_polynomials import Average, PlacePolynomial, exchanged, unknown
 from .rows import UNSCALED, Rows, Source, classify, is_zero
 from .stage import Stage, narrowed
 from .structure import ABSENT, GENERAL, IDENTITY, Structure
@@ -151,10 +151,15 @@ class Context:
             return _broadcast_encoding("rotary", width, position.channels(width), position.base)
         return None
 
-    def average(self, parts: Parts) -> Any:
-        """The mean of a product of contractions over distinct positions (and channels)."""
-        if self.spec.norm is None:
-            return self._encoding_average(parts)
+    @cached_property
+    def average(self) -> Average:
+        """What gives the mean of a product of contractions over distinct positions and channels."""
+        numbers = self.spec.norm is None and not self.functions.symbolic
+        if numbers and isinstance(self._averages, Averages):
+            return self._averages.__getitem__
+        return self._average if self.spec.norm is not None else self._encoding_average
+
+    def _average(self, parts: Parts) -> Any:
         normed, fixed = split_normed(parts)
         factor = self._normed_value(normed, averaged=True)
         if factor is None or not fixed:

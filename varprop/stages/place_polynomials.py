@@ -21,14 +21,18 @@ class PlacePolynomial(dict[Parts, Any]):
     def __add__(self, other: PlacePolynomial) -> PlacePolynomial:
         result = PlacePolynomial(self)
         for parts, coefficient in other.items():
-            result[parts] = result[parts] + coefficient if parts in result else coefficient
+            result._accumulate(parts, coefficient)
         return result
 
     def __mul__(self, other: PlacePolynomial) -> PlacePolynomial:
         result = PlacePolynomial()
         for (left, a), (right, b) in product(self.items(), other.items()):
-            result = result + PlacePolynomial({tuple(sorted(left + right)): a * b})
+            both = tuple(sorted(left + right)) if left and right else left or right
+            result._accumulate(both, a * b)
         return result
+
+    def _accumulate(self, parts: Parts, coefficient: Any) -> None:
+        self[parts] = self[parts] + coefficient if parts in self else coefficient
 
     def scaled(self, factor: Any) -> PlacePolynomial:
         """Multiply every coefficient."""
