@@ -89,7 +89,9 @@ CLAIMS = (
         "Half precision rounds to infinity from 65520. A unit table times 64 has std 64: that is "
         "1023 standard deviations away, and the largest of 10⁸ entries has 6. What does overflow "
         "is a score with weights of variance 1: a raw one behind either table, and behind a unit "
-        "table times 64 even a divided one.",
+        "table times 64 even a divided one. Where a score is accumulated in half precision some "
+        "partial sum overflows more often than the score does, but at most twice as often (Lévy's "
+        "inequality for sums of symmetric terms).",
         "Embeddings do not overflow half precision; scores with weights of variance 1 do.",
         overflow_condition,
     ),
