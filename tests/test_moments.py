@@ -115,3 +115,16 @@ def test_attributes_are_computed_once():
     p = varprop.predict()
     assert all(getattr(p.logits, name) is getattr(p.logits, name) for name in ATTRIBUTES)
     assert p.logits.method == "exact"
+
+
+@pytest.mark.parametrize("fields", [{"query": "identity", "key": "identity"}, {"shared_qk": True}])
+def test_a_fourth_power_of_inner_products_ends_at_a_length(fields):
+    """Whatever the width is, such scores have a kurtosis up to 100,000 places."""
+    short, long = (
+        varprop.predict(d_model=4, n_heads=1, seq_len=length, **fields)
+        for length in (100_000, 100_001)
+    )
+    assert short.logits.excess_kurtosis is not None
+    assert long.logits.excess_kurtosis is None
+    assert long.self_logits.excess_kurtosis is not None
+    assert long.logits.variance == pytest.approx(short.logits.variance, rel=1e-3)

@@ -34,12 +34,18 @@ def place_average(encoding: Encoding, parts: tuple[Part, ...], seq_len: int) -> 
     """The mean of a product of contractions over distinct positions, one for each label in it.
 
     A free index -1 is averaged over the channels.  None where the sequence has too few positions,
-    or where every route would cost out of proportion (beyond ``POSITIONS_LIMIT`` only what
-    frequencies can do is done).
+    or where every route would cost out of proportion: beyond ``POSITIONS_LIMIT`` only what
+    frequencies can do is done, and no fourth power of what depends on two positions, at any width,
+    so that whether there is a value can be told from the length alone.
     """
-    sums = [wave_sum(encoding, part) for part in merge_free(parts)]
+    merged = merge_free(parts)
+    sums = [wave_sum(encoding, part) for part in merged]
     labels = _labels(parts)
-    if len(labels) > seq_len:
+    paired = sum(
+        len(_labels((part,))) == 2 and one.bands != ()
+        for part, one in zip(merged, sums, strict=True)
+    )
+    if len(labels) > seq_len or (seq_len > POSITIONS_LIMIT and paired >= 4):
         return None
     combinations = prod(1 + sum(len(band.frequencies) for band in one.bands) for one in sums)
     as_matrices = seq_len <= MATRIX_LENGTH and seq_len**2 * encoding.width <= MATRIX_LIMIT
