@@ -130,7 +130,7 @@ HOSTILE += [
     ("--query-bias", "xavier_uniform", "query_bias"),
     ("--dropout", "1", "dropout"),
     ("--token-repeat", "0.3", "token_repeat"),
-    ("--norm", "layernorm(eps=1e-5)", "norm"),
+    ("--norm", "layernorm(eps=-1)", "norm"),
     ("--position", "rotary(fraction=0.3)", "position"),
     ("--formula", "logits", "--formula"),
     ("--formula", "softmax.variance", "--formula"),
@@ -170,7 +170,7 @@ def test_hostile_input_is_refused_in_one_line(run, option, text, named):
         (["measure", "--replicates", "1e3"], "replicates"),
         (["measure", "--seed", "-1"], "seed"),
         (["check", "--workers", "0"], "workers"),
-        (["check", "--norm", "rmsnorm"], "norm"),
+        (["check", "--norm", "rmsnorm(eps=-1)"], "norm"),
     ],
 )
 def test_misuse_is_refused_in_one_line(run, arguments, named):

@@ -61,7 +61,8 @@ def test_stages_in_order(fields, absent):
         with pytest.raises(AttributeError):
             getattr(p, name)
     with pytest.raises(KeyError, match="unknown"):
-        p["attention"]
+        p["softmax"]
+    assert list(p.full())[len(p) :] == ["attention", "attention_output", "output_logits", "loss"]
 
 
 def test_a_spec_with_changes():
@@ -98,7 +99,7 @@ ABSURD = [
     {"position": "alibi"},
     {"position": "rotary(fraction=0.3)"},
     {"query": "identity", "d_head": 3},
-    {"norm": "layernorm"},
+    {"norm": "layernorm", "seq_len": 2**21},
     {"norm": "layernorm(eps=0)", "dropout": 0.1},
     {"norm": "layernorm(eps=0)", "d_model": 1, "n_heads": 1},
     {"norm": "layernorm(eps=0)", "embedding": "constant(2)", "position": "none"},
@@ -147,6 +148,8 @@ def test_places_that_are_refused():
         with pytest.raises(TypeError, match="i: "):
             p.at("logits", i=value, j=2)
     with pytest.raises(KeyError):
+        p.at("softmax", i=1, j=2)
+    with pytest.raises(ValueError, match="attention is known on average over places only"):
         p.at("attention", i=1, j=2)
     with pytest.raises(ValueError, match="array"):
         varprop.predict(seq_len=[2, 3]).at("input", position=0, channel=0)

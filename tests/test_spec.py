@@ -72,19 +72,20 @@ def test_everything_can_be_given_as_text_or_as_objects():
 
 def test_values_and_sizes_in_formulas():
     spec = TransformerSpec(token_repeat="1/vocab_size", position="sinusoidal(base=2*d_model)")
-    assert spec.value("logit_scale", SYMBOLIC) == 1 / sympy.sqrt(SYMBOLS["d_head"])
-    assert spec.value("token_repeat", SYMBOLIC) == 1 / SYMBOLS["vocab_size"]
-    assert spec.value("d_model", SYMBOLIC) == SYMBOLS["d_model"]
-    assert (spec.value("d_model"), spec.value("token_repeat")) == (512, 1 / 37000)
-    assert (spec.position.base, spec.value("position.base")) == (1024, 1024)
-    assert spec.value("position.base", SYMBOLIC) == 2 * SYMBOLS["d_model"]
-    assert TransformerSpec(norm="layernorm").value("norm.eps", SYMBOLIC) == sympy.Rational(1, 10**5)
-    assert TransformerSpec(dropout=0.1).value("dropout", SYMBOLIC) == sympy.Rational(1, 10)
+    assert spec.number("logit_scale", SYMBOLIC) == 1 / sympy.sqrt(SYMBOLS["d_head"])
+    assert spec.number("token_repeat", SYMBOLIC) == 1 / SYMBOLS["vocab_size"]
+    assert spec.number("d_model", SYMBOLIC) == SYMBOLS["d_model"]
+    assert (spec.number("d_model"), spec.number("token_repeat")) == (512, 1 / 37000)
+    assert (spec.position.base, spec.number("position.base")) == (1024, 1024)
+    assert spec.number("position.base", SYMBOLIC) == 2 * SYMBOLS["d_model"]
+    eps = TransformerSpec(norm="layernorm").number("norm.eps", SYMBOLIC)
+    assert eps == sympy.Rational(1, 10**5)
+    assert TransformerSpec(dropout=0.1).number("dropout", SYMBOLIC) == sympy.Rational(1, 10)
     for field in ("embedding", "position", "position.phase", "norm.eps", "x"):
         with pytest.raises(ValueError, match="is not a field with a number"):
-            spec.value(field)
+            spec.number(field)
     with pytest.raises(ValueError, match="embedding_scale is an array"):
-        TransformerSpec(embedding_scale=np.ones(2)).value("embedding_scale", SYMBOLIC)
+        TransformerSpec(embedding_scale=np.ones(2)).number("embedding_scale", SYMBOLIC)
 
 
 def test_fans_are_those_of_pytorch():
@@ -133,7 +134,7 @@ def test_an_identity_projection_makes_heads_as_wide_as_the_model():
     assert (spec.d_head, spec.identity) == (10, True)
     assert spec.distribution("key").cumulant(2) == 2 / 20
     assert spec.distribution("key", SYMBOLIC).cumulant(2) == 1 / SYMBOLS["d_model"]
-    assert spec.value("logit_scale", SYMBOLIC) == 1 / sympy.sqrt(SYMBOLS["d_model"])
+    assert spec.number("logit_scale", SYMBOLIC) == 1 / sympy.sqrt(SYMBOLS["d_model"])
     assert TransformerSpec(d_head=512, key="identity").d_head == 512
     with pytest.raises(ValueError, match="d_head must be left out with an identity"):
         TransformerSpec(d_head=64, key="identity")
@@ -350,7 +351,7 @@ def test_specs_read_back_copy_and_compare(spec):
 def test_formulas_have_the_values_of_the_numbers(spec):
     values = {SYMBOLS[name]: getattr(spec, name) for name in FIELDS}
     for field in VALUES:
-        formula = spec.value(field, SYMBOLIC)
+        formula = spec.number(field, SYMBOLIC)
         assert float(formula.subs(values)) == pytest.approx(getattr(spec, field), rel=1e-12)
     for field in DRAWN:
         if not hasattr(getattr(spec, field), "distribution"):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from varprop.moments import ATTRIBUTES
 from varprop.predict import predict
+from varprop.rare import too_rare
 from varprop.simulate import measure
 from varprop.simulation.estimates import Estimate, z_score
 from varprop.simulation.measurement import Measurement
@@ -15,15 +16,24 @@ from varprop.spec import TransformerSpec
 LIMIT = 5.0
 """Standard errors between prediction and measurement beyond which they disagree."""
 
+SMALL = 0.1
+"""Standard errors that a prediction may be off, as its method states, and still be judged."""
+
 
 class Row(NamedTuple):
-    """One attribute of one stage, predicted and measured; ``z`` is None without a prediction."""
+    """One attribute of one stage, predicted and measured.
+
+    ``z`` is None where the two cannot be compared, and ``note`` says why: there is no prediction;
+    its own error, which its method states, is not small beside the standard error; or rare events
+    decide, of which the simulation sees too few.
+    """
 
     stage: str
     attribute: str
     predicted: float | None
     measured: Estimate
     z: float | None
+    note: str = ""
 
     @property
     def judged(self) -> bool:
@@ -93,19 +103,30 @@ def check(
     """
     prediction = predict(spec, **fields)
     measured = measure(
-        prediction.spec, replicates=replicates, seed=seed, progress=progress, workers=workers
+        prediction.spec,
+        replicates=replicates,
+        seed=seed,
+        progress=progress,
+        workers=workers,
+        full=True,
     )
     rows, sizes = [], _sizes(prediction.spec, measured)
     for stage, moments in measured.items():
-        for attribute in ATTRIBUTES:
+        for attribute in (*ATTRIBUTES, *moments.further):
             estimate = getattr(moments, attribute)
             if estimate is None:
                 continue
-            predicted, z = getattr(prediction[stage], attribute), None
-            if predicted is not None:
+            predicted, z, note = getattr(prediction[stage], attribute, None), None, ""
+            if predicted is None:
+                note = "no prediction"
+            elif prediction[stage].error_of(attribute) * abs(predicted) > SMALL * estimate.stderr:
+                note = "approximate, not judged"
+            elif too_rare(prediction, replicates, stage, attribute):
+                note = "too rare to judge"
+            else:
                 size = moments.magnitude(attribute, sizes.get(stage, 0.0))
                 z = z_score(predicted, estimate, size)
-            rows.append(Row(stage, attribute, predicted, estimate, z))
+            rows.append(Row(stage, attribute, predicted, estimate, z, note))
     return Check(prediction.spec, rows, replicates, seed)
 
 

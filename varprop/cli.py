@@ -15,6 +15,10 @@ COMMANDS = {
         "Simulate the same moments, with standard errors.",
     ),
     "check": ("varprop.command.commands:check", "Compare prediction and simulation."),
+    "precision": (
+        "varprop.command.precision:precision",
+        "What half precision does to every stage.",
+    ),
     "claims": ("varprop.claims.command:command", "Decide the claims of two documents."),
     "derive": ("varprop.report.derive:command", "Write the derivations, or check them."),
 }

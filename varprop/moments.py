@@ -61,7 +61,6 @@ class Moments:
     :mod:`varprop.stages.pooling` for how they follow from closed forms per place.
     """
 
-    method = "exact"
     stage: Stage
     _context: Context
 
@@ -70,6 +69,26 @@ class Moments:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Moments are immutable, {name!r} cannot be set")
+
+    @cached_property
+    def _method(self) -> tuple[str, float]:
+        if not self._context.structure(self.stage.rows).normed:
+            return "exact", 0.0
+        return self._context.normed.method(self.stage)
+
+    @property
+    def method(self) -> str:
+        """How the attributes are known: "exact", "quadrature", "asymptotic: ...", or why not."""
+        return self._method[0]
+
+    @property
+    def error(self) -> float:
+        """The relative error of second moments that an asymptotic method states, else 0."""
+        return self._method[1]
+
+    def error_of(self, attribute: str) -> float:
+        """The relative error of one attribute."""
+        return self.error
 
     @cached_property
     def _pooled(self) -> Pooled | PooledAfterNorm:
@@ -138,9 +157,9 @@ class Moments:
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as plain data."""
-        data: dict[str, Any] = {name: _plain(getattr(self, name)) for name in ATTRIBUTES}
+        data: dict[str, Any] = {name: plain(getattr(self, name)) for name in ATTRIBUTES}
         if self.shares is not None:
-            data["shares"] = {part: _plain(share) for part, share in self.shares.items()}
+            data["shares"] = {part: plain(share) for part, share in self.shares.items()}
         return data | {"method": self.method}
 
     def __repr__(self) -> str:
@@ -190,7 +209,8 @@ def nonzero(value: Any) -> Any:
     return np.where(value == 0, np.nan, value) if isinstance(value, np.ndarray) else value
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON-ready data, None for nan."""
     return _nested(value.tolist()) if isinstance(value, np.ndarray) else value
 
 

@@ -7,29 +7,45 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from varprop.fields.validation import shorten
 from varprop.moments import Moments, PlaceMoments
+from varprop.normalisation.limits import check_length
 from varprop.spec import TransformerSpec, resolve
-from varprop.stages import STAGES
+from varprop.stages import OUTCOMES, STAGES
 from varprop.stages.context import Context
-from varprop.stages.mapping import StageMapping
-from varprop.stages.rows import is_zero
+from varprop.stages.mapping import FrontMapping
 
 
-class Prediction(StageMapping[Moments]):
-    """An immutable mapping of stage name to :class:`Moments`; ``p.logits`` is ``p["logits"]``."""
+class Prediction(FrontMapping[Any]):
+    """An immutable mapping of stage name to :class:`Moments`; ``p.logits`` is ``p["logits"]``.
+
+    It lists the stages up to the logits, and answers to the later ones too; ``full()`` lists all.
+    """
 
     __slots__ = ("_context",)
     _context: Context
 
-    def __init__(self, spec: TransformerSpec) -> None:
+    def __init__(self, spec: TransformerSpec, full: bool = False) -> None:
         context = Context(spec)
-        stages = {
+        stages: dict[str, Any] = {
             name: Moments(stage, context) for name, stage in STAGES.items() if stage.present(spec)
         }
-        self._set(_context=context, _stages=stages)
+        later = {name: None for name, outcome in OUTCOMES.items() if outcome.present(spec)}
+        self._set(_context=context, _stages=stages | later, _full=full)
+
+    def __getitem__(self, name: str) -> Any:
+        found = super().__getitem__(name)
+        if found is None:  # an outcome, whose class is imported when it is first read
+            outcome = OUTCOMES[name]
+            module, _, kind = outcome.moments.partition(":")
+            found = self._stages[name] = getattr(import_module(module), kind)(outcome, self)
+        return found
+
+    def full(self) -> Prediction:
+        """The same prediction with every stage listed, those behind the logits included."""
+        return Prediction(self.spec, full=True)
 
     @property
     def spec(self) -> TransformerSpec:
@@ -46,7 +62,10 @@ class Prediction(StageMapping[Moments]):
         """
         from varprop.stages.symbolic import formula
 
-        return formula(self.spec, self[stage], attribute)
+        moments = self[stage]
+        if stage in OUTCOMES:
+            raise ValueError(f"stage: {stage} is found by quadrature and has no formula")
+        return formula(self.spec, moments, attribute)
 
     def at(
         self,
@@ -73,9 +92,12 @@ class Prediction(StageMapping[Moments]):
         from varprop.stages.place import locate
 
         moments = self[stage]
+        if stage in OUTCOMES:
+            raise ValueError(f"stage: {stage} is known on average over places only")
         given = {"position": position, "channel": channel, "i": i, "j": j}
         place, held = locate(self.spec, STAGES[stage], given, same_token)
-        return moments.at(place, held, same_token)
+        found: PlaceMoments = moments.at(place, held, same_token)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON-ready data: the spec and every stage's attributes."""
@@ -85,7 +107,7 @@ class Prediction(StageMapping[Moments]):
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Prediction, (self.spec,)
+        return Prediction, (self.spec, self._full)
 
     def __str__(self) -> str:
         from varprop.report.tables import prediction_table
@@ -112,9 +134,5 @@ def predict(spec: TransformerSpec | None = None, /, **fields: Any) -> Prediction
         ValueError, TypeError: one line that names the field, what came and what is accepted.
     """
     resolved = resolve(spec, fields)
-    if resolved.norm is not None and not is_zero(resolved.norm.eps):
-        raise ValueError(
-            f"norm: eps={shorten(resolved.norm.eps)} cannot be predicted yet, because v/(v+eps) is "
-            "not a polynomial of the draws; accepted: eps=0, for example norm='layernorm(eps=0)'"
-        )
+    check_length(resolved)
     return Prediction(resolved)

@@ -24,7 +24,7 @@ from varprop.simulation.measurement import Measurement
 from varprop.simulation.progress import Reporter
 from varprop.simulation.statistics import Pilot, StageStatistics
 from varprop.spec import TransformerSpec, resolve
-from varprop.stages import STAGES
+from varprop.stages import OUTCOMES, STAGES
 
 PLACE_BUDGET = 2**21
 """Numbers that depend on positions, per replicate; all positions are used if they fit in it."""
@@ -53,6 +53,7 @@ def measure(
     seed: int = 0,
     progress: bool | None = None,
     workers: int | None = None,
+    full: bool = False,
     **fields: Any,
 ) -> Measurement:
     """Simulate what `predict` predicts: the same stages and attributes, with standard errors.
@@ -65,6 +66,8 @@ def measure(
             and the work takes over a second.
         workers: threads, by default one for each processor; the result does not depend on their
             number. NumPy's own threads are switched off meanwhile: they would change last bits.
+        full: True simulates the stages behind the logits at once, and lists them; otherwise that
+            happens when one is read.
         **fields: changes to the spec; arrays are refused.
 
     Raises:
@@ -76,9 +79,12 @@ def measure(
     _require_integer("workers", workers, 1)
     if not (progress is None or isinstance(progress, bool)):
         raise TypeError(refusal("progress", "True, False or None", progress))
+    if not isinstance(full, bool):
+        raise TypeError(refusal("full", "True or False", full))
     resolved = resolve(spec, fields)
     _refuse_arrays(resolved)
-    return _run(resolved, choose_layout(resolved), int(replicates), int(seed), progress, workers)
+    layout = choose_layout(resolved)
+    return _run(resolved, layout, int(replicates), int(seed), progress, workers, full)
 
 
 def choose_layout(spec: TransformerSpec, place_budget: int = PLACE_BUDGET) -> Layout:
@@ -128,6 +134,7 @@ def _run(
     seed: int,
     progress: bool | None,
     workers: int,
+    full: bool = False,
 ) -> Measurement:
     _keep_freed_memory()
     blocks = -(-replicates // layout.block)
@@ -138,18 +145,18 @@ def _run(
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, "blas"), Reporter("measuring", replicates, progress) as reporter:
-        total = _block(spec, layout, size(0), seed, 0, {})
+        total = _block(spec, layout, size(0), seed, 0, {}, full)
         pilots = {stage: statistics.pilot for stage, statistics in total.items()}
         reporter.advance(size(0))
 
         def work(index: int) -> Statistics:
-            return _block(spec, layout, size(index), seed, index, pilots)
+            return _block(spec, layout, size(index), seed, index, pilots, full)
 
         for index, part in enumerate(_in_order(work, blocks, workers), start=1):
             total = {stage: statistics.merge(part[stage]) for stage, statistics in total.items()}
             reporter.advance(size(index))
     stages = {stage: statistics.moments() for stage, statistics in total.items()}
-    return Measurement(spec, stages, replicates, seed)
+    return Measurement(spec, stages, replicates, seed, full)
 
 
 def _in_order(work: Callable[[int], Statistics], blocks: int, workers: int) -> Iterator[Statistics]:
@@ -168,7 +175,13 @@ def _in_order(work: Callable[[int], Statistics], blocks: int, workers: int) -> I
 
 
 def _block(
-    spec: TransformerSpec, layout: Layout, replicates: int, seed: int, index: int, pilots: Pilots
+    spec: TransformerSpec,
+    layout: Layout,
+    replicates: int,
+    seed: int,
+    index: int,
+    pilots: Pilots,
+    full: bool = False,
 ) -> Statistics:
     """Statistics of every stage over one block; the first block finds the pilots."""
     source = np.random.SeedSequence(seed, spawn_key=(index,))
@@ -176,11 +189,22 @@ def _block(
     result = {}
     # Overflow is refused by the pilot, with a reason, instead of warned about.
     with np.errstate(over="ignore", invalid="ignore"):
-        for name in (name for name, stage in STAGES.items() if stage.present(spec)):
+        for name, further in _measured(spec, layout, full).items():
             values = draws[name]
             pilot = pilots.get(name) or Pilot.of(name, values)
-            result[name] = StageStatistics.of(name, values, pilot, not layout.all_places)
+            own = further(draws) if further else {}
+            result[name] = StageStatistics.of(name, values, pilot, not layout.all_places, own)
     return result
+
+
+def _measured(spec: TransformerSpec, layout: Layout, full: bool) -> dict[str, Any]:
+    """Stages that are simulated, in order, and what gives the further attributes of each."""
+    front: dict[str, Any] = {name: None for name, stage in STAGES.items() if stage.present(spec)}
+    return front | {
+        name: outcome.further
+        for name, outcome in OUTCOMES.items()
+        if full and outcome.present(spec) and outcome.measured(spec, layout)
+    }
 
 
 def _keep_freed_memory() -> None:

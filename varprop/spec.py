@@ -4,7 +4,7 @@
     spec.d_head, spec.logit_scale                  32, 0.17677669529663687
     spec.replace(n_heads=4).d_head                 64: defaults left out are resolved again
     spec.distribution("query").cumulant(2)         0.00390625
-    spec.value("logit_scale", SYMBOLIC)            1/sqrt(d_head)
+    spec.number("logit_scale", SYMBOLIC)            1/sqrt(d_head)
     TransformerSpec(d_model=np.array([128, 256])).shape    (2,)
 
 What each field accepts is in the README, under Fields; the defaults are in `fields.readers`.
@@ -25,7 +25,7 @@ from varprop.fields.constraints import (
     common_shape,
     head_width,
 )
-from varprop.fields.named import Named
+from varprop.fields.named import Named, entry
 from varprop.fields.readers import DEFAULTS, DRAWN, READERS, TABLE_ROWS, VALUES
 from varprop.fields.validation import Immutable, prefixed, shorten, suggest
 from varprop.initializers import Initializer
@@ -48,7 +48,7 @@ class TransformerSpec(Immutable):
         ValueError: A field is unknown, out of range, or does not fit the others.
     """
 
-    __slots__ = ("_definition", "_drawn", "_given", "shape", *READERS)
+    __slots__ = ("_definition", "_drawn", "_given", "_sizes", "shape", *READERS)
     d_model: Number
     n_heads: Number
     d_head: Number
@@ -67,11 +67,18 @@ class TransformerSpec(Immutable):
     shared_qk: bool
     token_repeat: Number
     logit_scale: Number
+    causal: bool
+    attention_dropout: Number
+    value: Initializer
+    value_bias: Initializer
+    hidden_scale: Number
+    output_scale: Number
     output_head: Initializer | str | None
     shape: tuple[int, ...]
     _given: dict[str, Any]
     _definition: dict[str, Any]  # expressions where the attributes are their values
     _drawn: dict[str, Distribution]
+    _sizes: dict[str, Any]
 
     def __init__(self, **fields: Any):
         unknown = fields.keys() - READERS.keys()
@@ -91,13 +98,15 @@ class TransformerSpec(Immutable):
 
     def _resolve(self) -> None:
         """Replace expressions by values; refuse what only the fields together show to be wrong."""
-        sizes = tuple((field, getattr(self, field)) for field in FIELDS)
+        self._set(_sizes=self.sizes())
+        sizes = tuple(self._sizes.items())
         evaluate = _evaluate.__wrapped__ if self.shape else _evaluate
         for field in (*VALUES, "position", "norm"):
             definition = self._definition[field]
             if isinstance(definition, (Expression, Position, Norm)):
                 self._set(**{field: evaluate(definition, sizes, field)})
-        check_probability(self.dropout)
+        for field in ("dropout", "attention_dropout"):
+            check_probability(getattr(self, field), field)
         self._set(token_repeat=check_repeat(self.token_repeat))
         if isinstance(self.position, Rotary):
             with prefixed("position"):
@@ -122,7 +131,7 @@ class TransformerSpec(Immutable):
             return {field: getattr(self, field) for field in FIELDS}
         return _symbols() | ({"d_head": _symbols()["d_model"]} if self.identity else {})
 
-    def value(self, field: str, functions: Functions = NUMERIC) -> Number:
+    def number(self, field: str, functions: Functions = NUMERIC) -> Number:
         """Return a field that is a number, or `position.base`, `norm.eps` and the like.
 
         Raises:
@@ -159,8 +168,9 @@ class TransformerSpec(Immutable):
         initializer = self._initializer(field)
         if initializer is None:
             raise ValueError(f"{shorten(field)} draws nothing in {shorten(self, 150)}")
-        sizes = self.sizes(functions)
-        if field in ("query", "key"):
+        # While it is resolved a spec asks for every distribution, with the same numbers.
+        sizes = self._sizes if not functions.symbolic else self.sizes(functions)
+        if field in ("query", "key", "value"):
             fan_out = sizes["d_head"] * (1 if self.identity else sizes["n_heads"])
         else:
             fan_out = sizes[TABLE_ROWS[field]] if field in TABLE_ROWS else 1
@@ -171,6 +181,13 @@ class TransformerSpec(Immutable):
     def has_arrays(self) -> bool:
         """Whether any number is an array, so that results are arrays."""
         return self.shape != ()
+
+    def points(self) -> list[TransformerSpec]:
+        """Return the specs of single numbers that this one is an array of, in row-major order."""
+        return [
+            TransformerSpec(**{k: entry(v, self.shape, index) for k, v in self._given.items()})
+            for index in np.ndindex(self.shape)
+        ]
 
     def replace(self, **fields: Any) -> TransformerSpec:
         """Return the spec with these fields changed and the defaults left out resolved again."""

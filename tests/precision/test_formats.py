@@ -79,7 +79,21 @@ def test_the_mapping_is_immutable_and_can_be_copied():
         with pytest.raises(AttributeError, match=name):
             setattr(target, name, 1)
     assert pickle.loads(pickle.dumps(found)).to_dict() == found.to_dict()
-    assert list(found) == list(varprop.predict(d_model=64))
+    assert list(found) == [*varprop.predict(d_model=64), "output_logits"]
+    assert "output_logits" not in varprop.precision(output_head="none")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_running_sum_of_ones_stalls(name):
+    total, one = TYPES[name](0), TYPES[name](1)
+    while total + one != total:
+        total = total + one
+    assert varprop.precision(dtype=name).stall_length == float(total)
+
+
+def test_stalls_as_published():
+    stalls = {name: varprop.precision(dtype=name).stall_length for name in FORMATS}
+    assert stalls == {"float16": 2048, "bfloat16": 256, "float8_e4m3fn": 16, "float8_e5m2": 8}
 
 
 def test_sizes_of_the_tensors():
@@ -90,6 +104,8 @@ def test_sizes_of_the_tensors():
     assert sizes["query"] == sizes["key"] == 320
     assert sizes["scores"] == sizes["logits"] == 360
     assert sizes["self_scores"] == sizes["self_logits"] == 40
+    assert sizes["output_logits"] == 1000
+    assert found.query_scaling.scaled_query.entries == 320
 
 
 @pytest.mark.parametrize(

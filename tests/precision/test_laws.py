@@ -1,6 +1,7 @@
 """Laws of entries against SciPy's closed forms and mpmath, from the centre to 1e-300."""
 
 import math
+import sys
 
 import mpmath
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import special, stats
 
 import varprop
 from varprop.precision.laws import log_normal_interval
-from varprop.precision.mixtures import Length, Product, Sphere, _nodes, log_0f1
+from varprop.precision.mixtures import NARROW, Length, Product, Sphere, _nodes, log_0f1
 
 
 @pytest.mark.parametrize(
@@ -83,6 +84,19 @@ def test_the_nodes_have_mass_1_and_the_mean_of_the_product(lengths):
         first, spread = n + shift, 2 * (n + 2 * shift)
         mean *= scale**power * (first if power == 1 else first**2 + spread)
     assert np.exp(weights + logs).sum() == pytest.approx(mean, rel=1e-10)
+
+
+@pytest.mark.parametrize("z", [1e-3, 1, 6, 30])
+def test_narrow_lengths_have_a_grid_of_their_own(z, monkeypatch):
+    lengths = (Length(1, 512, 1e7), Length(1, 512, 1e7), Length(1, 4))
+    law = Product(1.0 / (512 + 1e7) ** 2 / 4, lengths)
+    assert lengths[0].step < NARROW < lengths[2].step
+    found = law.log_tail(z)
+    assert found == pytest.approx(Product(0.25, lengths[2:]).log_tail(z), rel=1e-3)
+    monkeypatch.setattr(sys.modules[Product.__module__], "NARROW", 0.0)
+    _nodes.cache_clear()
+    assert found == pytest.approx(law.log_tail(z), rel=1e-11)
+    _nodes.cache_clear()
 
 
 def test_a_point_on_a_sphere():

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import special
 
 import varprop
 
@@ -175,6 +176,43 @@ def test_extremes_give_probabilities(fields, dtype):
         assert all(0 <= share <= 1 for share in shares), stage
         assert sum(shares) <= 1 + 1e-12
         assert 0 <= record.any_overflow_probability <= 1
+
+
+HEADS = {
+    "tied": {"embedding": "normal(std=0.5)"},
+    "own": {"output_head": "normal(std=2)", "embedding": "uniform(-1, 1)"},
+    "scaled": {"hidden_scale": 0.5, "output_scale": "1/sqrt(d_model)", "position": "none"},
+    "layernorm": {"norm": "layernorm(eps=0)", "output_head": "normal(std=0.1)"},
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_output_logits_of_a_gaussian_head_are_gaussian(name):
+    spec = varprop.TransformerSpec(**SMALL | HEADS[name])
+    record = varprop.precision(spec)["output_logits"]
+    assert record.method == "exact"
+    law, deviation = record._law.entry, varprop.predict(spec)["output_logits"].std
+    for z in (0.1, 1, 3, 30):
+        known = math.log(2) + float(special.log_ndtr(-z))
+        assert law.log_tail(z * deviation) == pytest.approx(known, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("fields", "method"),
+    [
+        ({"embedding": "normal(mean=1, std=1)"}, "not known: an output head whose mean is not 0"),
+        ({"output_head": "uniform(-1, 1)", "d_model": 8}, "not known: few weights"),
+        ({"output_head": "uniform(-1, 1)", "d_model": 64}, "asymptotic: weights taken as Gaussian"),
+        (
+            {"embedding": "zeros", "output_head": "normal(std=1)", "position": "none"},
+            "not known: rows without a direction",
+        ),
+    ],
+)
+def test_other_heads(fields, method):
+    record = varprop.precision(**SMALL | fields)["output_logits"]
+    assert record.method.startswith(method)
+    assert (record.overflow_probability is None) == method.startswith("not known")
 
 
 def test_nothing_is_imported_before_it_is_needed():

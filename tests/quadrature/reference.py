@@ -18,6 +18,7 @@ FIELDS = (
     "effective_keys",
     "weight_variance",
     "jacobian_squared_norm",
+    "mean_logit_square",
 )
 
 
@@ -40,6 +41,7 @@ def of_weights(logits: np.ndarray) -> dict[str, np.ndarray]:
         "sum_squares": squares,
         "weight_variance": (squares - 1 / n) / n,
         "jacobian_squared_norm": squares - 2 * (p**3).sum(axis=1) + squares**2,
+        "mean_logit_square": (p * logits).sum(axis=1) ** 2,
     }
 
 
@@ -92,6 +94,8 @@ def two_keys(std: float) -> dict[str, float]:
         "effective_keys": 1 / (1 - 2 * product),
         "weight_variance": 0.25 - product if wide else mean(lambda d: np.tanh(d / 2) ** 2) / 4,
         "jacobian_squared_norm": mean(lambda d: (2 * less(d) * (1 - less(d))) ** 2),
+        # The mean of the two and d tanh(d/2)/2, d of variance 2 std^2, are added and independent.
+        "mean_logit_square": std**2 - mean(lambda d: d**2 * less(d) * (1 - less(d))),
     }
 
 
@@ -106,6 +110,7 @@ def several_keys(n: int, std: float, step: float) -> dict[str, float]:
     contrasts = np.linalg.svd(np.eye(n) - 1 / n)[2][: n - 1]
     values = of_weights(std * grids @ contrasts)
     means = {name: float(value @ weights.ravel()) for name, value in values.items()}
+    means["mean_logit_square"] += std**2 / n  # of what all logits share
     return means | {"effective_keys": 1 / means["sum_squares"]}
 
 

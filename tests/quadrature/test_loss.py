@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from varprop.quadrature import expected_loss, expected_loss_excess, softmax_moments
+from varprop.quadrature import (
+    expected_loss,
+    expected_loss_excess,
+    own_token_losses,
+    softmax_moments,
+)
 
 
 def test_questions() -> None:
@@ -68,3 +73,50 @@ def test_shapes_and_extremes() -> None:
     assert isinstance(expected_loss(5, 1), float)
     assert expected_loss([5], 1).shape == (1,)
     assert expected_loss(7, 2.5) == softmax_moments(7, 2.5).logsumexp
+
+
+def test_own_token_alone() -> None:
+    assert own_token_losses(1, 2.0, np.array([3.0, -1.0]), np.array([0.5, 0.5])) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("size", [2, 1000, 50257])
+def test_own_token_far_above(size: int) -> None:
+    """E log(1 + e^{-a} Z') = e^{-a} E Z' (1 + O(e^{-a} E Z'^2 / E Z')), however small."""
+    for own in (60.0, 200.0, 500.0, 690.0):
+        for variance in (0.01, 1.0, 16.0):
+            loss, other = own_token_losses(size, variance, np.array([own]), np.ones(1))
+            expected = math.exp(math.log(size - 1) + variance / 2 - own)
+            error = 1e-12 + math.exp(1.5 * variance - own) + expected
+            assert loss == pytest.approx(expected, rel=error, abs=0)
+            assert other == own
+
+
+@pytest.mark.parametrize("size", [3, 1000, 50257])
+def test_own_token_far_below(size: int) -> None:
+    for own in (-100.0, -1e3, -1e6):
+        loss, other = own_token_losses(size, 2.0, np.array([own]), np.ones(1))
+        assert other == pytest.approx(expected_loss(size - 1, 2.0), rel=1e-12)
+        assert loss == pytest.approx(other - own, rel=1e-14)
+
+
+@pytest.mark.parametrize(("size", "std", "gap"), [(2, 1.0, 0.0), (300, 0.5, 6.0), (40, 3.0, -4.0)])
+def test_own_token_simulated(size: int, std: float, gap: float) -> None:
+    rng = np.random.default_rng(size)
+    laws, weights = gap + np.array([-1.0, 0.5, 2.0]), np.array([0.2, 0.5, 0.3])
+    logits = std * rng.standard_normal((400_000 // size, size))
+    own = logits[:, 0] = rng.choice(laws, len(logits), p=weights)
+    logsumexp = np.logaddexp.reduce(logits, axis=1)
+    expected = own_token_losses(size, std**2, laws, weights)
+    for values, value in zip((logsumexp - own, logsumexp), expected, strict=True):
+        stderr = values.std() / math.sqrt(len(values))
+        assert abs(values.mean() - value) < 5 * stderr
+
+
+def test_own_token_like_the_others() -> None:
+    """An own logit from N(0, variance), by the trapezoidal rule, gives the loss without one."""
+    z = 0.125 * np.arange(-76, 77)
+    weights = 0.125 * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    for size, std in ((2, 0.01), (2, 1.0), (50257, 0.3), (50257, 1.4), (1000, 6.0)):
+        loss, other = own_token_losses(size, std**2, std * z, weights)
+        assert loss == pytest.approx(expected_loss(size, std**2), rel=1e-10)
+        assert other == pytest.approx(loss, rel=1e-10)

@@ -173,3 +173,23 @@ def test_simulated_questions(
     rows = math.sqrt(variance) * np.random.default_rng(1).standard_normal((2000, n))
     stderr = of_weights(rows)[name].std() / math.sqrt(draws)
     assert abs(getattr(softmax_moments(n, variance), name) - simulated) < 4 * stderr, question
+
+
+@pytest.mark.parametrize("std", [1e-3, 0.05, 0.33, 0.36, 1.0, 4.0, 20.0])
+@pytest.mark.parametrize("n", [2, 3, 17, 10**4, 10**9])
+def test_mean_logit_square_by_stein(n: int, std: float) -> None:
+    """E (sum p l)^2 = v E S + v^2 [1 - E S + 6 E S^2 - 6 E sum p^3], S = sum p^2, v = std^2.
+
+    With J = E[S - 2 sum p^3 + S^2] and dE S/dv = E[S - 4 sum p^3 + 3 S^2], which is half of the
+    Laplacian, the bracket is 1 - E S - 3 J + 3 dE S/dv.
+    """
+    variance, h = std**2, std**2 * 1e-2
+    offsets = np.arange(-3, 4)
+    values = softmax_moments(n, variance + h * offsets).weight_variance * n
+    slope = values @ np.array([-1, 9, -45, 0, 45, -9, 1]) / (60 * h)
+    m = softmax_moments(n, variance)
+    bracket = 1 - m.sum_squares - 3 * m.jacobian_squared_norm + 3 * slope
+    expected = variance * m.sum_squares + variance**2 * bracket
+    # The stencil's error is h^6 S^(7) / 140, rounding of S is divided by h; the bracket cancels.
+    error = variance**2 * (1e-12 + 1e-14 * values[3] / h)
+    assert m.mean_logit_square == pytest.approx(expected, rel=1e-10, abs=error)

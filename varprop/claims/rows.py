@@ -22,7 +22,7 @@ def normed_with_eps(inputs: Inputs, table: str, factor: Any, norm: str) -> Quant
 
     def predicted() -> float:
         spec = inputs.spec(embedding=table, embedding_scale=factor, norm=norm)
-        variance = float(spec.value("embedding_scale")) ** 2
+        variance = float(spec.number("embedding_scale")) ** 2
         variance *= float(spec.distribution("embedding").cumulant(2))
         eps = spec.norm.eps if spec.norm is not None else 0.0
         freedom = inputs.d_model - norm.startswith("layernorm")

@@ -13,21 +13,32 @@ from varprop.command.options import field_options, read_fields, whole
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_STAGES = click.option(
+    "--stages",
+    type=click.Choice(["front", "all"]),
+    default="front",
+    show_default=True,
+    help="Up to the logits, or all: attention, its output, output head and loss too.",
+)
+
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
 @click.command(short_help="Predict every moment, exactly.")
 @field_options
 @_JSON
+@_STAGES
 @click.option("--formula", metavar="STAGE.ATTRIBUTE", help="Print this closed form.")
 @click.option("--latex", is_flag=True, help="Print the formula as LaTeX.")
-def predict(as_json: bool, formula: str | None, latex: bool, **options: Any) -> None:
+def predict(
+    as_json: bool, stages: str, formula: str | None, latex: bool, **options: Any
+) -> None:
     """Predict mean, variance and more of every stage, exactly.
 
     \b
     varprop predict
     varprop predict --embedding "normal(std=1)" --embedding-scale "sqrt(d_model)"
-    varprop predict --position "rotary(base=500000)" --norm "rmsnorm(eps=0)" --json
+    varprop predict --position "rotary(base=500000)" --norm rmsnorm --stages all
     varprop predict --formula logits.variance --latex
     """
     from varprop.predict import predict as predicted
@@ -38,7 +49,7 @@ def predict(as_json: bool, formula: str | None, latex: bool, **options: Any) -> 
         raise click.UsageError("--latex needs --formula STAGE.ATTRIBUTE")
     prediction = predicted(**read_fields(options))
     if formula is None:
-        _show(prediction, as_json)
+        _show(prediction.full() if stages == "all" else prediction, as_json)
         return
     stage, _, attribute = formula.partition(".")
     if stage not in prediction or not attribute:
@@ -67,7 +78,10 @@ def _simulation(command: F) -> F:
 
 @click.command(short_help="Simulate the same moments, with standard errors.")
 @_simulation
-def measure(as_json: bool, replicates: str, seed: str, workers: str, **options: Any) -> None:
+@_STAGES
+def measure(
+    as_json: bool, stages: str, replicates: str, seed: str, workers: str, **options: Any
+) -> None:
     """Simulate every stage many times over, and print what came out with its standard error.
 
     \b
@@ -77,7 +91,7 @@ def measure(as_json: bool, replicates: str, seed: str, workers: str, **options: 
     from varprop.simulate import measure as measured
 
     counts = _counts(replicates=replicates, seed=seed, workers=workers)
-    _show(measured(**counts, **read_fields(options)), as_json)
+    _show(measured(full=stages == "all", **counts, **read_fields(options)), as_json)
 
 
 @click.command(short_help="Compare prediction and simulation.")

@@ -28,7 +28,7 @@ HELP = {
     '"rotary(base=10000, fraction=0.5)", "learned(normal(std=0.02))".',
     "segment": "Row added at every position: an initializer, or none.",
     "dropout": "Probability that an entry of the input is dropped.",
-    "norm": 'none, "layernorm(eps=0)" or "rmsnorm(eps=0)".',
+    "norm": 'none, layernorm or rmsnorm; with arguments: "layernorm(eps=1e-12)".',
     "query": "Query projection: an initializer, or identity.",
     "key": "Key projection: an initializer, or identity.",
     "query_bias": "Bias of the query: an initializer.",
@@ -36,6 +36,12 @@ HELP = {
     "shared_qk": "The key projection is the query projection.",
     "token_repeat": "Probability that two positions hold the same token: 0, or 1/V.",
     "logit_scale": 'Factor of the scores: a number, or such as "1/sqrt(d_head)".',
+    "causal": "A query sees keys up to its own position only.",
+    "attention_dropout": "Probability that a weight of the attention is dropped.",
+    "value": "Value projection: an initializer.",
+    "value_bias": "Bias of the value: an initializer.",
+    "hidden_scale": "Factor of the hidden state before the output head.",
+    "output_scale": "Factor of the output logits.",
     "output_head": "tied, an initializer, or none.",
 }
 """A line of help for each field."""

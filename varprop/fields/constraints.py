@@ -76,16 +76,18 @@ def divide(d_model: Any, n_heads: Any) -> Any:
     )
 
 
-def check_probability(dropout: Any) -> None:
-    """Refuse a dropout outside [0, 1).
+def check_probability(dropout: Any, field: str) -> None:
+    """Refuse a probability of dropping outside [0, 1).
 
     Raises:
         ValueError: It is.
     """
+    if isinstance(dropout, float) and 0 <= dropout < 1:
+        return
     wrong = np.asarray((dropout < 0) | (dropout >= 1))
     if wrong.any():
         given = float(np.asarray(dropout)[wrong][0])
-        raise ValueError(refusal("dropout", "a probability, at least 0 and below 1", given))
+        raise ValueError(refusal(field, "a probability, at least 0 and below 1", given))
 
 
 def check_repeat(token_repeat: Any) -> Any:

@@ -122,6 +122,16 @@ class Named(Immutable):
         return _rebuild, (type(self), self.name, dict(self.arguments))
 
 
+def entry(value: Any, shape: tuple[int, ...], index: tuple[int, ...]) -> Any:
+    """Return what stands at `index` of a field's value whose arrays broadcast to `shape`."""
+    if isinstance(value, np.ndarray):
+        return np.broadcast_to(value, shape)[index].item()
+    if isinstance(value, Named) and value._hash is None:
+        given = {key: entry(argument, shape, index) for key, argument in value.arguments.items()}
+        return _rebuild(type(value), value.name, given)
+    return value
+
+
 def _rebuild(kind: type[Named], name: str, arguments: Mapping[str, Any]) -> Named:
     made = kind.__new__(kind)
     Named.__init__(made, name, **arguments)

@@ -53,6 +53,12 @@ _FIELDS: dict[str, tuple[Any, Read]] = {
     "shared_qk": (False, _flag),
     "token_repeat": (0, as_number),
     "logit_scale": ("1/sqrt(d_head)", as_number),
+    "causal": (False, _flag),
+    "attention_dropout": (0, as_number),
+    "value": ("xavier_uniform", _initializer()),
+    "value_bias": ("zeros", _initializer()),
+    "hidden_scale": (1, as_number),
+    "output_scale": (1, as_number),
     "output_head": ("tied", _initializer("tied", "none")),
 }
 READERS: dict[str, Read] = {field: read for field, (_, read) in _FIELDS.items()}
@@ -62,6 +68,24 @@ DEFAULTS: dict[str, Any] = {
 }
 """The defaults as read; None for d_head, which follows from the others."""
 
-VALUES = ("embedding_scale", "dropout", "token_repeat", "logit_scale")
+VALUES = (
+    "embedding_scale",
+    "dropout",
+    "token_repeat",
+    "logit_scale",
+    "attention_dropout",
+    "hidden_scale",
+    "output_scale",
+)
 TABLE_ROWS = {"embedding": "vocab_size", "position": "seq_len", "output_head": "vocab_size"}
-DRAWN = ("embedding", "segment", "query", "query_bias", "key", "key_bias", "output_head")
+DRAWN = (
+    "embedding",
+    "segment",
+    "query",
+    "query_bias",
+    "key",
+    "key_bias",
+    "value",
+    "value_bias",
+    "output_head",
+)

@@ -55,13 +55,19 @@ def refusal(field: str, accepted: str, given: object) -> str:
     return f"{field} must be {accepted}, got {shorten(given)}"
 
 
+LISTED = 200
+"""Characters of names that a message lists, which has to stay below 300."""
+
+
 def suggest(word: str, accepted: Iterable[str]) -> str:
-    """Return the names accepted instead of `word`, the likely one first."""
+    """Return the names accepted instead of `word`, the likely one first; a long list is cut."""
     import difflib
+    from textwrap import shorten as cut
 
     names = list(accepted)
     close = difflib.get_close_matches(word[:QUOTED], names, n=1)
-    return (f"did you mean {close[0]}? " if close else "") + "accepted: " + ", ".join(names)
+    listed = cut(", ".join(names), LISTED, placeholder=" ...")
+    return (f"did you mean {close[0]}? " if close else "") + f"accepted: {listed}"
 
 
 @contextmanager

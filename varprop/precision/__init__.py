@@ -30,9 +30,10 @@ def precision(
     """Return what becomes of each stage's entries when they are rounded to a format.
 
     A mapping of stage name to a record with `overflow_probability`, `any_overflow_probability`,
-    `subnormal_share`, `zero_share` and `method`; it has `multiplier`, `multiplier_variance_factor`
-    and `eps` itself. Stages are computed in exact arithmetic, with the exact factor, and each is
-    rounded once, to nearest even.
+    `subnormal_share`, `zero_share`, `rounding_variance`, `rounding_noise_ratio` and `method`. It
+    has `multiplier`, `multiplier_variance_factor`, `eps`, `stall_length` and `query_scaling`
+    itself, and prints as a table. Stages are computed in exact arithmetic, with the exact factor,
+    and each is rounded once, to nearest even.
 
     Args:
         spec_or_prediction: the default specification if left out.
@@ -41,7 +42,7 @@ def precision(
             tensor has for one sequence: vocab_size*d_model for the two table stages,
             seq_len*d_model for rows, seq_len*n_heads*d_head for query and key,
             n_heads*seq_len*(seq_len - 1) for scores and logits, n_heads*seq_len for those of a
-            position with itself.
+            position with itself, seq_len*vocab_size for output logits.
         **fields: changes of the specification.
 
     Raises:

@@ -47,6 +47,14 @@ class Format(NamedTuple):
         step = max(math.ldexp(self.eps, exponent), self.smallest_subnormal)
         return math.copysign(round(magnitude / step) * step, value)
 
+    @property
+    def stall_length(self) -> int:
+        """The first of 1, 2, 3, ... to which adding 1 changes nothing."""
+        total = 1.0
+        while (after := self.rounded(total + 1)) > total:
+            total = after
+        return int(total)
+
 
 def format_named(dtype: object) -> Format:
     """Return the format of a name.

@@ -6,7 +6,6 @@ log P(low <= |X| < high), for 0 <= low < high and a > 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,10 +15,14 @@ from varprop.initializers.distributions import GAUSSIAN, POINT, UNIFORM, Distrib
 from varprop.initializers.truncation import TruncatedNormal
 
 Array = NDArray[np.floating[Any]]
-Interval = Callable[[Array, Array], Array]
-"""From lower and upper ends to log P(lower <= X < upper)."""
 CANCELS, WIDER = 1e-8, 1e-5
 """Intervals narrower than the first, in stds, have the mean density of one of the second."""
+
+
+class Interval(Protocol):
+    """From lower and upper ends to log P(lower <= X < upper)."""
+
+    def __call__(self, a: Array, b: Array, /) -> Array: ...
 
 
 class Entry(Protocol):
@@ -65,6 +68,19 @@ def log_uniform_interval(a: Array, b: Array) -> Array:
 def log_point_interval(a: Array, b: Array) -> Array:
     """The same for the number 0."""
     return np.where((a <= 0) & (b > 0), 0.0, -np.inf)
+
+
+class Cut(NamedTuple):
+    """The same for a standard normal number cut to [low, high], divided by `unit`."""
+
+    low: float
+    high: float
+    unit: float
+
+    def __call__(self, a: Array, b: Array) -> Array:
+        low, high = np.array(self.low), np.array(self.high)
+        inside = np.clip(a * self.unit, low, high), np.clip(b * self.unit, low, high)
+        return np.minimum(log_normal_interval(*inside) - log_normal_interval(low, high), 0.0)
 
 
 class Shifted(NamedTuple):
@@ -131,17 +147,9 @@ def _interval(drawn: Distribution) -> Interval | None:
         return log_uniform_interval
     if law is POINT or not isinstance(law, TruncatedNormal):
         return None
-    ends = sorted(float(np.sign(drawn.scale)) * float(end) for end in (law.low, law.high))
-    low, high = (np.array(end) for end in ends)
+    low, high = sorted(float(np.sign(drawn.scale)) * float(end) for end in (law.low, law.high))
     plain = TruncatedNormal(law.low, law.high, False, law.functions)
-    unit = float(np.sqrt(plain.cumulant(2))) if law.unit else 1.0
-    whole = log_normal_interval(low, high)
-
-    def truncated(a: Array, b: Array) -> Array:
-        inside = np.clip(a * unit, low, high), np.clip(b * unit, low, high)
-        return np.minimum(log_normal_interval(*inside) - whole, 0.0)
-
-    return truncated
+    return Cut(low, high, float(np.sqrt(plain.cumulant(2))) if law.unit else 1.0)
 
 
 def sum_of(parts: list[Distribution]) -> Distribution | None:

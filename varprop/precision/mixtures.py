@@ -21,6 +21,10 @@ FINEST = 0.03
 """Step of a grid in the logarithm: the integrand of a tail of 1e-300 has a std of 0.04."""
 
 
+NARROW = FINEST / 100
+"""Lengths that need a smaller step than this."""
+
+
 class Length(NamedTuple):
     """scale * (non-central) chi-square number, to a power."""
 
@@ -68,11 +72,20 @@ class Product(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _nodes(lengths: tuple[Length, ...]) -> tuple[Array, Array]:
-    """Places of the logarithm of a product and logarithms of their weights."""
-    step = min(FINEST, *(length.step for length in lengths))
-    grids = [_grid(length, step) for length in lengths]
-    total = _convolved(grids, step)
-    return total.start + step * np.arange(total.logs.size), total.logs + np.log(step)
+    """Places of the logarithm of a product and logarithms of their weights.
+
+    Narrow lengths have a grid of their own: one that resolves them all would have millions.
+    """
+    places, logs = np.zeros(1), np.zeros(1)
+    narrow = [length for length in lengths if length.step < NARROW]
+    wide = [length for length in lengths if length.step >= NARROW]
+    for group in filter(None, (narrow, wide)):
+        step = min(FINEST, *(length.step for length in group))
+        grid = _convolved([_grid(length, step) for length in group], step)
+        own = grid.start + step * np.arange(grid.logs.size)
+        places = np.add.outer(places, own).ravel()
+        logs = np.add.outer(logs, grid.logs + np.log(step)).ravel()
+    return places, logs
 
 
 def _convolved(grids: Sequence[Grid], step: float) -> Grid:

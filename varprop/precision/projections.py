@@ -7,14 +7,14 @@ from varprop.spec import TransformerSpec
 
 from .laws import NOTHING
 from .mixtures import Length, Product
-from .rows import Law, row_length
+from .rows import Law, has_direction, row_length
 
 IDENTITY = "not known: an identity projection"
 BIASED = "not known: a projection with a bias, or weights whose mean is not 0"
 EXACT = "exact"
 
 
-def projected(spec: TransformerSpec, name: str) -> Law:
+def projected(spec: TransformerSpec, name: str, factor: float = 1.0) -> Law:
     """An entry of the query or key: given its row it is Gaussian of variance w |x|^2."""
     drawn, reason = _weights(spec, name)
     if drawn is None:
@@ -22,7 +22,7 @@ def projected(spec: TransformerSpec, name: str) -> Law:
     length, method = row_length(spec)
     if length is None:
         return Law(None, method)
-    return _product(float(drawn.cumulant(2)), [length], [reason, method])
+    return _product(float(drawn.cumulant(2)) * factor**2, [length], [reason, method])
 
 
 def score(spec: TransformerSpec, factor: float, own: bool) -> Law:
@@ -49,6 +49,21 @@ def score(spec: TransformerSpec, factor: float, own: bool) -> Law:
     return _product(square, [*rows, Length(1.0, spec.d_head)], [reason, other, method])
 
 
+def output_logit(spec: TransformerSpec) -> Law:
+    """A logit of the output head: Gaussian with the head's weights, as |h|^2 is d_model exactly.
+
+    h is a row after the final norm with eps = 0, the head's row one of another token.
+    """
+    drawn = spec.distribution("embedding" if spec.output_head == "tied" else "output_head")
+    if drawn.cumulant(1):
+        return Law(None, "not known: an output head whose mean is not 0")
+    square = float(drawn.cumulant(2)) * float(spec.hidden_scale * spec.output_scale) ** 2
+    if square and not has_direction(spec):
+        return Law(None, "not known: rows without a direction")
+    head, method = _gaussian(drawn, spec)
+    return _product(square, [float(spec.d_model)], [method]) if head else Law(None, method)
+
+
 def _product(square: float, factors: list[float | Length], methods: list[str]) -> Law:
     random = []
     for factor in factors:
@@ -69,6 +84,10 @@ def _weights(spec: TransformerSpec, name: str) -> tuple[Distribution | None, str
     drawn, bias = spec.distribution(name), spec.distribution(f"{name}_bias")
     if drawn.cumulant(1) or bias.location or not bias.degenerate:
         return None, BIASED
+    return _gaussian(drawn, spec)
+
+
+def _gaussian(drawn: Distribution, spec: TransformerSpec) -> tuple[Distribution | None, str]:
     if drawn.law is GAUSSIAN or drawn.degenerate:
         return drawn, EXACT
     kurtosis = float(drawn.cumulant(4)) / float(drawn.cumulant(2)) ** 2

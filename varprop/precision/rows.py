@@ -112,9 +112,22 @@ def row_length(spec: TransformerSpec) -> tuple[float | Length | None, str]:
     return mean, f"asymptotic: |x|^2 taken at its mean, its relative std is {spread:.3g}"
 
 
+def has_direction(spec: TransformerSpec) -> bool:
+    """Whether a norm leaves of every row of the sum one of mean square 1, never a row of zeros."""
+    layernorm = isinstance(spec.norm, LayerNorm)
+    if layernorm and spec.d_model == 1:
+        return False
+    drawn = sum_of(_parts(spec))
+    if drawn is None or not drawn.degenerate:
+        return True
+    if isinstance(spec.position, Sinusoidal):
+        return bool(spec.d_model > 1)
+    return bool(drawn.location) and not layernorm
+
+
 def eps_method(spec: TransformerSpec) -> str | None:
     """How a norm's output is known where eps is neglected; None where it matters."""
-    eps = float(spec.value("norm.eps"))
+    eps = float(spec.number("norm.eps"))
     if eps == 0:
         return "exact"
     drawn = sum_of(_parts(spec))
@@ -131,7 +144,7 @@ def eps_method(spec: TransformerSpec) -> str | None:
 def sinusoids(spec: TransformerSpec) -> tuple[Array, str]:
     """Entries of the table that stand for all, and the method."""
     n, d = spec.seq_len, spec.d_model
-    return _sinusoids(n, d, float(spec.value("position.base")))
+    return _sinusoids(n, d, float(spec.number("position.base")))
 
 
 @lru_cache(maxsize=4)

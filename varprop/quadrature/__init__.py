@@ -1,6 +1,6 @@
 """Expectations that are no polynomials of the draws: quadratures with controlled error."""
 
-from varprop.quadrature.loss import expected_loss, expected_loss_excess
+from varprop.quadrature.loss import expected_loss, expected_loss_excess, own_token_losses
 from varprop.quadrature.softmax import (
     SoftmaxMoments,
     causal_moments,
@@ -14,5 +14,6 @@ __all__ = [
     "expected_loss",
     "expected_loss_excess",
     "mixture_moments",
+    "own_token_losses",
     "softmax_moments",
 ]

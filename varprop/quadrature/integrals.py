@@ -21,3 +21,5 @@ class Integrals(NamedTuple):
     """E sum p^2 - 1/n."""
     jacobian: Floats
     """E ||diag(p) - p p^T||^2."""
+    mean_logit_square: Floats
+    """E (sum p l)^2 / variance, which is 1 / n for narrow logits."""

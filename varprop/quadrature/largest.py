@@ -36,7 +36,7 @@ def largest_weight(table: NarrowTable | WideTable, lengths: Floats) -> Floats:
     # The largest logit varies by std / extent, e^{-e^x} by 1: panels follow the narrower one.
     if table.std < extent(most):
         rate = max(table.std, extent(most))
-        nodes, weights, half = _panels(*_gaussian_window(table.std, fewest, most), rate)
+        nodes, weights, half = _panels(*gaussian_window(table.std, fewest, most), rate)
         density = decay(nodes**2 * -0.5) / math.sqrt(2 * math.pi)
     else:
         nodes, weights, half = _panels(-(math.log(most) + NEGLECTED), HIGHEST, 1.0)
@@ -51,7 +51,7 @@ def largest_weight(table: NarrowTable | WideTable, lengths: Floats) -> Floats:
         else:
             t = np.exp(u + table.std * nodes)
             integrand = density * decay(-t)
-        above = _integral_above(integrand, weights, half)
+        above = integral_above(integrand, half)
         # Rounding may put 1 - psi beyond 1 where psi itself is nothing.
         log_psi = np.log1p(-np.minimum(table.small[rows, None, None] + above, 1 - 2.0**-53))
         integrand *= weights * t
@@ -59,7 +59,7 @@ def largest_weight(table: NarrowTable | WideTable, lengths: Floats) -> Floats:
     return np.asarray(lengths * table.step * sums, np.float64)
 
 
-def _gaussian_window(std: float, fewest: float, most: float) -> tuple[float, float]:
+def gaussian_window(std: float, fewest: float, most: float) -> tuple[float, float]:
     """Where the largest of n standard Gaussians matters, for n in fewest .. most.
 
     Below, Phi(z)^n <= exp(-NEGLECTED). Above, N(z) e^{std z} is exp(-NEGLECTED) of what it is at
@@ -77,23 +77,29 @@ def _gaussian_window(std: float, fewest: float, most: float) -> tuple[float, flo
 
 def _panels(low: float, high: float, rate: float) -> tuple[Floats, Floats, float]:
     """Nodes and weights (panel, ORDER) from low to high, and half the length of a panel."""
-    nodes, weights, _ = _legendre()
+    nodes, weights, _ = legendre()
     count = math.ceil((high - low) * rate / PANEL)
     half = (high - low) / (2 * count)
     middles = low + half * (2 * np.arange(count) + 1)
     return middles[:, None] + half * nodes, half * weights, half
 
 
-def _integral_above(values: Floats, weights: Floats, half: float) -> Floats:
-    """Integrals from each node to the end of the last panel: (u, panel, ORDER)."""
+def integral_above(values: Floats, half: Floats | float) -> Floats:
+    """Integrals from each node to the end of the last panel: (u, panel, ORDER).
+
+    Args:
+        values: (u, panel, ORDER).
+        half: half the length of a panel, the same for all or (u, 1, 1).
+    """
+    _, weights, matrix = legendre()
     totals = values @ weights
     later = np.cumsum(totals[:, ::-1], axis=1)[:, ::-1] - totals
-    result: Floats = later[..., None] + half * (values @ _legendre()[2].T)
+    result: Floats = half * (later[..., None] + values @ matrix.T)
     return result
 
 
 @lru_cache
-def _legendre() -> tuple[Floats, Floats, Floats]:
+def legendre() -> tuple[Floats, Floats, Floats]:
     """Nodes, weights, and the matrix B that integrates from node i to 1: sum_j B_ij f(x_j).
 
     The interpolating polynomial is sum_k (k + 1/2) P_k(x) sum_j w_j P_k(x_j) f(x_j), and

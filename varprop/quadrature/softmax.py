@@ -85,6 +85,11 @@ class SoftmaxMoments(Immutable):
         return self._shaped(self._integrals.jacobian)
 
     @cached_property
+    def mean_logit_square(self) -> Any:
+        """E (sum_j p_j l_j)^2, for logits of mean 0: variance / n where they are narrow."""
+        return self._shaped(self._integrals.mean_logit_square)
+
+    @cached_property
     def _lengths(self) -> Floats:
         return np.broadcast_to(np.asarray(self.n, np.float64), self._shape).ravel()
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from varprop.fields.numeric import Floats
 from varprop.quadrature.integrals import Integrals
-from varprop.quadrature.nodes import NEGLECTED, STEP, blocks, decay, log_t_nodes
+from varprop.quadrature.nodes import NEGLECTED, STEP, blocks, decay
 
 HIGHEST = 4.25
 """End of the grid of x = log t + l; every kernel is below 1e-21 there."""
@@ -29,19 +29,22 @@ class WideTable:
                + int N(x - u) [1 - exp(-e^x) - Phi((x + gamma) / SMOOTH)] dx.
     """
 
-    def __init__(self, std: float, fewest: float, most: float) -> None:
+    def __init__(self, std: float, log_t: Floats, step: float, most: float) -> None:
         from scipy.special import ndtr
 
-        self.std = std
-        self.log_t, self.step = log_t_nodes(std, fewest, most)
+        self.std, self.log_t, self.step = std, log_t, step
         kernels = _kernels(math.floor(-(math.log(most) + NEGLECTED) / STEP))
-        averages = np.empty((self.log_t.size, 5))
+        averages = np.empty((self.log_t.size, 7))
         for rows in blocks(self.log_t.size, kernels.x.size):
             offset = (kernels.x - self.log_t[rows, None]) / std
             gaussian = decay(offset**2 * -0.5)
             averages[rows, :3] = gaussian @ kernels.decaying
-            averages[rows, 3:] = (offset * gaussian) @ kernels.primitives / std
+            gaussian *= offset
+            averages[rows, 3:6] = gaussian @ kernels.primitives
+            gaussian *= offset
+            averages[rows, 6] = gaussian @ kernels.decaying[:, 2]
         averages *= STEP / std / math.sqrt(2 * math.pi)
+        averages[:, 3:] *= [1 / std, 1 / std, 1, 1]
         bump, *self._averages = averages.T
         smooth = ndtr((self.log_t + np.euler_gamma) / math.hypot(std, SMOOTH))
         # Rounding may put 1 - phi beyond 1 where phi itself is nothing.
@@ -54,15 +57,18 @@ class WideTable:
             F = -gamma - n int u m_1 phi^{n-1},  E sum p^2 = n int m_2 phi^{n-1},
             entropy = -n int E[(gamma + x) e^{x - e^x}] phi^{n-1},
             E sum p^2 (1 - p)^2 = n int (m_2 - m_3 + m_4/6) phi^{n-1},
-            E sum_{i != j} p_i^2 p_j^2 = n (n-1)/6 int m_2^2 phi^{n-2}.
+            E sum_{i != j} p_i^2 p_j^2 = n (n-1)/6 int m_2^2 phi^{n-2},
+            E (sum p z)^2 = n int E[z^2 t^2 e^{-t}] phi^{n-1}
+                          + n (n-1) int E[z t e^{-t}]^2 phi^{n-2},  z = l / std.
 
         The kernels of the third and fourth integrate to 0: for wide logits they would cancel. By
         parts, int N k dx = int N (x - u)/std^2 K dx with K' = k, which is
         K = (gamma + x) exp(-e^x) + E_1(e^x) and K = (t^2/2 - t^3/6) e^-t, t = e^x.
         """
-        first, second, entropy, own = self._averages
-        pairs = second**2 / np.exp(self.log_phi) / 6
-        columns = np.stack([self.log_t * first, second, entropy, own, pairs], axis=1)
+        first, second, entropy, own, logit, logit_square = self._averages
+        phi = np.exp(self.log_phi)
+        singles = [self.log_t * first, second, entropy, own, logit_square]
+        columns = np.stack([*singles, second**2 / phi / 6, logit**2 / phi], axis=1)
         power = decay(np.multiply.outer(n - 1, self.log_phi))
         means = (n * self.step) * (power @ columns).T
         excess = -np.euler_gamma - means[0] - np.log(n)
@@ -72,7 +78,8 @@ class WideTable:
             deficit=np.log(n) - means[2],
             squares=means[1],
             squares_excess=means[1] - 1 / n,
-            jacobian=means[3] + (n - 1) * means[4],
+            jacobian=means[3] + (n - 1) * means[5],
+            mean_logit_square=means[4] + (n - 1) * means[6],
         )
 
 
@@ -93,7 +100,8 @@ def _kernels(lowest: int) -> _Kernels:
     t = np.exp(x)
     bump = -np.expm1(-t) - ndtr((x + np.euler_gamma) / SMOOTH)
     decaying = np.stack([bump, t * np.exp(-t), t**2 * np.exp(-t)], axis=1)
-    primitives = np.stack([_entropy_primitive(x), (t**2 / 2 - t**3 / 6) * np.exp(-t)], axis=1)
+    first, own = t * np.exp(-t), (t**2 / 2 - t**3 / 6) * np.exp(-t)
+    primitives = np.stack([_entropy_primitive(x), own, first], axis=1)
     return _Kernels(x, decaying, primitives)
 
 

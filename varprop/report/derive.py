@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from . import comparisons
 from .numbers import RECORD, add_numbers, measured, read_record, run_of
 from .page import Page
 
@@ -33,6 +34,8 @@ def outputs(directory: Path) -> dict[Path, str]:
     for chapter, run in zip(CHAPTERS, runs, strict=True):
         page = chapter.build()
         add_numbers(page, chapter.slug, chapter.experiment, run)
+        for comparison in chapter.comparisons:
+            comparisons.add_comparison(page, comparison, record)
         files[directory / f"{chapter.slug}.md"] = page.render()
         index.append(f"[{page.title}]({chapter.slug}.md): {chapter.summary}.")
     files[directory / claims_page.PAGE] = claims_page.page(directory)
@@ -72,6 +75,8 @@ def record_measurements(directory: Path) -> None:
     from .pages import CHAPTERS
 
     runs = {chapter.slug: measured(chapter.experiment) for chapter in CHAPTERS}
+    for comparison in (one for chapter in CHAPTERS for one in chapter.comparisons):
+        runs[comparison.name] = comparisons.measured(comparison)
     record: dict[str, Any] = {"versions": {"numpy": numpy.__version__}, "runs": runs}
     replace(directory / RECORD, json.dumps(record, indent=1) + "\n")
     replace(directory / claims_page.RECORD, claims_page.record())

@@ -13,7 +13,7 @@ from varprop.simulation.estimates import Estimate, format_estimate, z_score
 from .page import Page
 
 RECORD = "measurements.json"
-_REMEDY = "'varprop derive --measure' writes it"
+REMEDY = "'varprop derive --measure' writes it"
 
 
 class Experiment(NamedTuple):
@@ -59,9 +59,9 @@ def read_record(directory: Path) -> dict[str, Any]:
         if not isinstance(record["versions"]["numpy"], str) or not isinstance(record["runs"], dict):
             raise TypeError(RECORD)
     except OSError as error:
-        raise ValueError(f"directory: cannot read {path} ({error.strerror}); {_REMEDY}") from None
+        raise ValueError(f"directory: cannot read {path} ({error.strerror}); {REMEDY}") from None
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise ValueError(f"directory: {path} is not a record of measurements; {_REMEDY}") from None
+        raise ValueError(f"directory: {path} is not a record of measurements; {REMEDY}") from None
     return record
 
 
@@ -82,7 +82,7 @@ def run_of(experiment: Experiment, slug: str, record: Mapping[str, Any]) -> Run:
         }
         return Run(replicates, seed, record["versions"]["numpy"], found)
     except (ValueError, TypeError, KeyError):
-        raise ValueError(f"directory: {RECORD} lacks the run of page {slug}; {_REMEDY}") from None
+        raise ValueError(f"directory: {RECORD} lacks the run of page {slug}; {REMEDY}") from None
 
 
 def add_numbers(page: Page, slug: str, experiment: Experiment, run: Run) -> None:
@@ -93,7 +93,7 @@ def add_numbers(page: Page, slug: str, experiment: Experiment, run: Run) -> None
         stage, attribute = row.split(".")
         known = getattr(prediction[stage], attribute)
         z = z_score(known, estimate, size)
-        rows.append([f"`{row}`", f"{known:.6g}", format_estimate(estimate), _signed(z)])
+        rows.append([f"`{row}`", f"{known:.6g}", format_estimate(estimate), signed(z)])
     page.section("Beside a simulation")
     page.text("Prediction against measurement, with few replicates so as to be quick:")
     check = _call("check", {**experiment.fields, "replicates": 100, "seed": 1})
@@ -113,6 +113,6 @@ def _call(name: str, fields: Mapping[str, Any]) -> str:
     return line if len(line) <= 80 else f"varprop.{name}(\n    " + ",\n    ".join(given) + ",\n)"
 
 
-def _signed(z: float) -> str:
+def signed(z: float) -> str:
     """One decimal; rounding noise has no sign that another machine would share."""
     return f"{z:+.1f}" if abs(z) >= 0.05 else "0.0"

@@ -62,7 +62,7 @@ def latex(expression: Any) -> str:
     from .notation import TYPESET
 
     text: str = sympy.latex(sympy.sympify(expression), symbol_names=TYPESET)
-    return text
+    return text.replace(r"\, d", " d")  # of an integral: markdown eats the backslash
 
 
 def _row(cells: Iterable[str]) -> str:

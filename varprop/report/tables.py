@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from varprop.moments import ATTRIBUTES
 from varprop.report.text import UNKNOWN, aligned, number, spread, title
 from varprop.simulation.estimates import notation, write
+from varprop.stages import OUTCOMES
 
 if TYPE_CHECKING:
     from varprop.agreement import Check, Row
@@ -31,7 +32,24 @@ def prediction_table(prediction: Prediction) -> str:
     for stage, moments in prediction.items():
         rows.append((stage, *(spread(getattr(moments, column)) for column in COLUMNS)))
     body = aligned(rows, labels=1, headings=2)
-    return "\n".join((_prediction_title(prediction), "", *body, "", _shares(prediction)))
+    lines = (*body, "", *_further(prediction), _shares(prediction))
+    return "\n".join((_prediction_title(prediction), "", *lines))
+
+
+def _further(prediction: Prediction) -> list[str]:
+    """A line for each attribute that only one stage has, and how each such stage was found."""
+    rows: list[tuple[str, ...]] = []
+    notes = []
+    for stage, moments in prediction.items():
+        if stage in OUTCOMES:
+            rows += [(stage, name, spread(getattr(moments, name))) for name in moments.further]
+            notes.append(f"{stage}: {_distinct(moments.method)}")
+    return [*aligned(rows, labels=2), "", *notes, ""] if rows else []
+
+
+def _distinct(words: Any) -> str:
+    """A text, or the different ones of an array."""
+    return words if isinstance(words, str) else "; ".join(sorted(set(words.ravel().tolist())))
 
 
 def _first_line(column: str) -> str:
@@ -108,7 +126,7 @@ def _check_row(row: Row) -> tuple[str, ...]:
 
 def _remark(row: Row) -> str:
     if row.z is None:
-        return "no prediction"
+        return row.note
     if not row.judged:
         return "not judged"
     return "" if row.agrees else "FAILED"

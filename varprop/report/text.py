@@ -33,7 +33,9 @@ def number(value: float | None, digits: int = 5) -> str:
 def spread(values: Any, digits: int = 5) -> str:
     """Write a number, or the smallest and the largest of an array, starred if some are missing."""
     if not isinstance(values, np.ndarray):
-        return number(values, digits)
+        return values if isinstance(values, str) else number(values, digits)
+    if values.dtype.kind == "U":
+        return " .. ".join(sorted(set(values.ravel().tolist())))
     known = values[~np.isnan(values)]
     if not known.size:
         return UNKNOWN

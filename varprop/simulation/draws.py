@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from varprop.spec import TransformerSpec
-from varprop.stages import STAGES
+from varprop.stages import stage_named
 
 Array = NDArray[Any]
 Raw = Callable[["Draws"], Array]
@@ -48,12 +48,19 @@ class Draws:
         self.replicates = replicates
         self.rng = rng
         self._values: dict[str, Array] = {}
+        self._steps: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._values:
-            make = RAW_DRAWS[name] if name in RAW_DRAWS else STAGES[name].sample
+            make = RAW_DRAWS[name] if name in RAW_DRAWS else stage_named(name).sample
             self._values[name] = make(self)
         return self._values[name]
+
+    def once(self, name: str, make: Callable[["Draws"], Any]) -> Any:
+        """What `make` gives, made once: a step that several samplers share, none of them a draw."""
+        if name not in self._steps:
+            self._steps[name] = make(self)
+        return self._steps[name]
 
     def sample(self, field: str, *shape: int) -> Array:
         """Fresh independent entries of one of the spec's distributions, per replicate."""
@@ -105,7 +112,7 @@ def _bias(field: str) -> Raw:
 
 def _angles(draws: Draws, width: int) -> Array:
     """places * base^(-2k/width), shape (1 or replicates, position, pair)."""
-    frequencies = float(draws.spec.value("position.base")) ** (-np.arange(0, width, 2) / width)
+    frequencies = float(draws.spec.number("position.base")) ** (-np.arange(0, width, 2) / width)
     angles: Array = draws["places"][..., np.newaxis] * frequencies
     return angles
 
@@ -122,7 +129,7 @@ def _sinusoids(draws: Draws) -> Array:
 
 def _rotation(draws: Draws) -> Array:
     """exp(i angle), shape (1 or replicates, position, 1, pair)."""
-    width = round(draws.spec.value("position.fraction") * draws.spec.d_head)
+    width = round(draws.spec.number("position.fraction") * draws.spec.d_head)
     return np.exp(1j * _angles(draws, width))[:, :, np.newaxis]
 
 
@@ -137,5 +144,7 @@ RAW_DRAWS: dict[str, Raw] = {
     "query_bias": _bias("query_bias"),
     "key_weight": _weight("key"),
     "key_bias": _bias("key_bias"),
+    "value_weight": _weight("value"),
+    "value_bias": _bias("value_bias"),
     "rotation": _rotation,
 }

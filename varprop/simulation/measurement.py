@@ -8,12 +8,13 @@ print(m)                      # an aligned table, digits matched to the standard
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from varprop.simulation.estimates import Estimate
 from varprop.spec import TransformerSpec
-from varprop.stages.mapping import StageMapping
+from varprop.stages import OUTCOMES
+from varprop.stages.mapping import FrontMapping
 
 TABLE_COLUMNS = (
     "mean",
@@ -37,6 +38,18 @@ class MeasuredMoments:
     excess_kurtosis: Estimate | None = None
     cross_position_moment: Estimate | None = None
     row_variance: Estimate | None = None
+    further: Mapping[str, Estimate] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Estimate:
+        # Private names must fail at once: copy and pickle ask for them before there is a dict.
+        if not name.startswith("_") and name in self.further:
+            return self.further[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of all attributes, those of the stage's own included."""
+        return (*(one.name for one in fields(self) if one.name != "further"), *self.further)
 
     def magnitude(self, attribute: str, square: float = 0.0) -> float:
         """The size of the terms that cancel in `attribute`, the third argument of `z_score`.
@@ -45,18 +58,25 @@ class MeasuredMoments:
         """
         if attribute == "excess_kurtosis":
             return 3.0
+        if attribute in self.further:  # weights, nats, and logits that they are differences of
+            return max(1.0, *(abs(one.value) for one in self.further.values()))
         square = max(square, self.second_moment.value)
         return math.sqrt(square) if attribute in ("mean", "std") else square
 
     def to_dict(self) -> dict[str, dict[str, float | None] | None]:
         """Plain data; a standard error that could not be estimated is None."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        return {name: _plain(getattr(self, name)) for name in self.attributes}
 
 
-class Measurement(StageMapping[MeasuredMoments]):
-    """An immutable mapping of stage name to `MeasuredMoments`, with attribute access."""
+class Measurement(FrontMapping[MeasuredMoments]):
+    """An immutable mapping of stage name to `MeasuredMoments`, with attribute access.
 
-    __slots__ = ("replicates", "seed", "spec")
+    It lists the stages up to the logits; the later ones are simulated when one of them is read,
+    from the same seed. ``full()`` lists all.
+    """
+
+    __slots__ = ("_later", "replicates", "seed", "spec")
+    _later: "Measurement | None"
     spec: TransformerSpec
     replicates: int
     seed: int
@@ -67,11 +87,36 @@ class Measurement(StageMapping[MeasuredMoments]):
         stages: Mapping[str, MeasuredMoments],
         replicates: int,
         seed: int,
+        full: bool = False,
     ) -> None:
         self._set(spec=spec, _stages=dict(stages), replicates=replicates, seed=seed)
+        self._set(_full=full, _later=None)
+
+    def __getitem__(self, name: str) -> MeasuredMoments:
+        if name in OUTCOMES and not self._full:
+            return self.full()[name]
+        if name in OUTCOMES and name not in self._stages and OUTCOMES[name].present(self.spec):
+            raise KeyError(
+                f"stage {name} is not simulated at these sizes: it takes every key, or every row "
+                "of the output head, in each replicate"
+            )
+        return super().__getitem__(name)
+
+    def full(self) -> "Measurement":
+        """The same measurement with every stage listed, those behind the logits included."""
+        from varprop.simulate import measure
+
+        if self._full:
+            return self
+        if self._later is None:
+            self._set(
+                _later=measure(self.spec, replicates=self.replicates, seed=self.seed, full=True)
+            )
+        assert self._later is not None
+        return self._later
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Measurement, (self.spec, self._stages, self.replicates, self.seed)
+        return Measurement, (self.spec, self._stages, self.replicates, self.seed, self._full)
 
     def __repr__(self) -> str:
         drawn = f"{self.replicates} replicates, seed {self.seed}"

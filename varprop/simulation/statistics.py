@@ -9,6 +9,7 @@ standard error by the delta method:
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from varprop.simulation.estimates import ROUNDING, Estimate
 from varprop.simulation.measurement import MeasuredMoments
 from varprop.simulation.streaming import FloatArray, Streaming
-from varprop.stages import STAGES
+from varprop.stages import stage_named
 
 LARGEST = 1e150
 """Beyond this, squares of float64 numbers overflow."""
@@ -58,10 +59,16 @@ class StageStatistics:
     pilot: Pilot
     units: Streaming
     pairs: Streaming
+    further: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, stage: str, values: FloatArray, pilot: Pilot, shared_places: bool
+        cls,
+        stage: str,
+        values: FloatArray,
+        pilot: Pilot,
+        shared_places: bool,
+        further: Mapping[str, FloatArray] | None = None,
     ) -> "StageStatistics":
         """Statistics of a block of replicates; two successive ones make a pair.
 
@@ -71,13 +78,16 @@ class StageStatistics:
         """
         scaled = values / pilot.scale
         vectors = _replicate_vectors(stage, scaled, pilot.shift)
+        further = further or {}
+        vectors = np.column_stack([vectors, *further.values()])
         even = len(vectors) // 2 * 2
         if shared_places:
             together = vectors[:even].reshape(even // 2, 2, -1).mean(axis=1)
             vectors = np.concatenate([together, vectors[even:]])
         differences = scaled[0:even:2] - scaled[1:even:2]
         halves = _place_means(np.square(differences, out=differences)) / 2
-        return cls(stage, pilot, Streaming.of(vectors), Streaming.of(halves[:, np.newaxis]))
+        units, pairs = Streaming.of(vectors), Streaming.of(halves[:, np.newaxis])
+        return cls(stage, pilot, units, pairs, tuple(further))
 
     def merge(self, other: "StageStatistics") -> "StageStatistics":
         """Both blocks together."""
@@ -96,6 +106,11 @@ class StageStatistics:
             padded[: len(gradient)] = gradient
             return Estimate(value * factor, units.stderr(padded) * factor)
 
+        after = len(units.mean) - len(self.further)
+        further = {
+            name: estimate(float(units.mean[place]), 1.0, *[0.0] * place, 1.0)
+            for place, name in enumerate(self.further, start=after)
+        }
         # E[mean^2] exceeds the squared expectation by the variance of the mean.
         central = max(second - first**2 + float(units.covariance[0, 0]), 0.0)
         slope = (-2 * first, 1.0)
@@ -118,7 +133,7 @@ class StageStatistics:
                 for a, b in zip(quartic_slope, (*slope, 0.0, 0.0), strict=True)
             )
             kurtosis = estimate(ratio - 3, 1.0, *gradient)
-        own = estimate(extra[0], square, 0, 0, 0, 0, 0, 1) if extra else None
+        own = estimate(extra[0], square, 0, 0, 0, 0, 0, 1) if after > 5 else None
         half = float(self.pairs.mean[0])
         return MeasuredMoments(
             mean=estimate(shift + first, scale, 1.0),
@@ -127,8 +142,9 @@ class StageStatistics:
             std=estimate(root, scale, *std_slope),
             ensemble_variance=Estimate(half * square, self.pairs.stderr(np.ones(1)) * square),
             excess_kurtosis=kurtosis,
-            cross_position_moment=own if STAGES[self.stage].is_vector else None,
-            row_variance=own if STAGES[self.stage].is_pair else None,
+            cross_position_moment=own if stage_named(self.stage).is_vector else None,
+            row_variance=own if stage_named(self.stage).is_pair else None,
+            further=further,
         )
 
 
@@ -142,12 +158,12 @@ def _replicate_vectors(stage: str, scaled: FloatArray, shift: float) -> FloatArr
         np.multiply(power, centred, out=power)
         columns.append(_place_means(power))
     columns.append(raw)
-    if STAGES[stage].is_vector and scaled.shape[1] > 1:
+    if stage_named(stage).is_vector and scaled.shape[1] > 1:
         # The sum over t != s is the square of the sum less the diagonal t = s.
         length = scaled.shape[1]
         totals = _place_means(np.square(scaled.sum(axis=1)))
         columns.append((totals / length - raw) / (length - 1))
-    if STAGES[stage].is_pair and scaled.shape[-1] > 1:
+    if stage_named(stage).is_pair and scaled.shape[-1] > 1:
         columns.append(_place_means(scaled.var(axis=-1, ddof=1)))
     return np.stack(columns, axis=1)
 

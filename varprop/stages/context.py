@@ -15,13 +15,12 @@ from varprop.encodings import Encoding, place_average
 from varprop.encodings.trigonometric import wave_sum
 from varprop.expressions import NUMERIC, Functions
 from varprop.initializers.distributions import Distribution
-from varprop.norms import LayerNorm
 from varprop.positions import Learned, Rotary, Sinusoidal
 from varprop.spec import TransformerSpec
 
 from .derivation import Parts, closed_form
-from .normed import has_entry, normed_value, split_normed
-from .place_polynomials import Average, PlacePolynomial, exchanged, unknown
+from .normed import Normed
+from .place_polynomials import Average, PlacePolynomial, exchanged
 from .rows import UNSCALED, Rows, Source, classify, is_zero
 from .stage import Stage, narrowed
 from .structure import ABSENT, GENERAL, IDENTITY, Structure
@@ -41,7 +40,7 @@ class Context:
 
     def value(self, field: str) -> Any:
         """A number of the spec, or its expression."""
-        return self.spec.value(field, self.functions)
+        return self.spec.number(field, self.functions)
 
     def distribution(self, field: str) -> Distribution:
         """What a field draws."""
@@ -152,22 +151,27 @@ class Context:
         return None
 
     @cached_property
+    def points(self) -> list[Context]:
+        """Contexts of single numbers: of each point where the spec holds arrays, else this one."""
+        if self._numeric is not self:
+            return self._numeric.points
+        return [Context(point) for point in self.spec.points()] if self.spec.shape else [self]
+
+    @cached_property
+    def normed(self) -> Normed:
+        """What is known of the rows that a norm puts out."""
+        return Normed(self)
+
+    @cached_property
     def average(self) -> Average:
         """What gives the mean of a product of contractions over distinct positions and channels."""
-        numbers = self.spec.norm is None and not self.functions.symbolic
-        if numbers and isinstance(self._averages, Averages):
+        if not self.functions.symbolic and isinstance(self._averages, Averages):
             return self._averages.__getitem__
-        return self._average if self.spec.norm is not None else self._encoding_average
+        return self._encoding_average
 
-    def _average(self, parts: Parts) -> Any:
-        normed, fixed = split_normed(parts)
-        factor = self._normed_value(normed, averaged=True)
-        if factor is None or not fixed:
-            return factor
-        if not is_zero(factor) and has_entry(normed) and has_entry(fixed):
-            return None  # both depend on the channel: the average is not the product
-        mean = self._encoding_average(fixed)
-        return None if mean is None else factor * mean
+    def average_after_norm(self, tokens: str) -> Average:
+        """The same where contractions hold normed rows, and ``tokens`` share tokens."""
+        return lambda parts: self.normed.average(parts, tokens, self.average)
 
     def _encoding_average(self, parts: Parts) -> Any:
         if self.functions.symbolic:
@@ -186,25 +190,6 @@ class Context:
             return averages_of(self.encodings, lengths)
         each = np.frompyfunc(lambda encoding, n: averages_of(encoding, int(n)), 2, 1)
         return each(self.encodings, lengths)
-
-    def _normed_value(self, parts: Parts, averaged: bool) -> Any:
-        layernorm = isinstance(self.spec.norm, LayerNorm)
-        exchangeable = not isinstance(self.spec.position, Sinusoidal)
-        return normed_value(parts, self.sizes["d_model"], layernorm, exchangeable, averaged)
-
-    def known(self, polynomial: PlacePolynomial) -> PlacePolynomial | None:
-        """Put in what is known of a normed row at a place; None if something is not."""
-        result = PlacePolynomial()
-        for parts, coefficient in polynomial.items():
-            normed, fixed = split_normed(parts)
-            factor = self._normed_value(normed, averaged=False)
-            if factor is not None:
-                result = result + PlacePolynomial({fixed: coefficient * factor})
-            elif isinstance(coefficient, np.ndarray):
-                result = result + PlacePolynomial({(): unknown(coefficient)})
-            elif coefficient != 0:
-                return None
-        return result
 
     def at(self, parts: Parts, place: dict[str, int], channel: int | None) -> Any:
         """The value of a product of contractions at one place."""

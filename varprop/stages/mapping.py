@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from varprop.fields.validation import Immutable, shorten
 
-from . import STAGES
+from . import OUTCOMES, STAGES
 
 M = TypeVar("M")
 
@@ -24,7 +24,7 @@ class StageMapping(Immutable, Mapping[str, M]):
     def __getitem__(self, name: str) -> M:
         if isinstance(name, str) and name in self._stages:
             return self._stages[name]
-        known = isinstance(name, str) and name in STAGES
+        known = isinstance(name, str) and (name in STAGES or name in OUTCOMES)
         reason = "absent with this spec" if known else "unknown"
         raise KeyError(f"stage {shorten(name)} is {reason}; accepted: {', '.join(self._stages)}")
 
@@ -45,3 +45,19 @@ class StageMapping(Immutable, Mapping[str, M]):
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._stages]
+
+
+class FrontMapping(StageMapping[M]):
+    """A mapping that answers to every stage and lists those up to the logits, or all if `full`.
+
+    What follows the logits takes quadratures, which nobody should pay for without asking.
+    """
+
+    __slots__ = ("_full",)
+    _full: bool
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._stages if self._full or name not in OUTCOMES)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

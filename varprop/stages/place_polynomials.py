@@ -58,7 +58,7 @@ class PlacePolynomial(dict[Parts, Any]):
             mean = average(parts)
             if mean is None and not isinstance(coefficient, np.ndarray):
                 return None
-            total = total + (unknown(coefficient) if mean is None else coefficient * mean)
+            total = total + (unknown(coefficient) if mean is None else times(coefficient, mean))
         return total
 
     def variance(self, average: Average) -> Any:
@@ -76,6 +76,13 @@ class PlacePolynomial(dict[Parts, Any]):
         return PlacePolynomial(
             {rename(parts, names): coefficient for parts, coefficient in self.items()}
         )
+
+
+def times(coefficient: Any, mean: Any) -> Any:
+    """Their product; where an array of coefficients is 0, what is unknown does not matter."""
+    if isinstance(coefficient, np.ndarray) and isinstance(mean, np.ndarray):
+        return np.where(coefficient == 0, 0.0, coefficient * mean)
+    return coefficient * mean
 
 
 def unknown(coefficients: NDArray[Any]) -> NDArray[Any]:

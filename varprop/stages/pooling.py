@@ -14,13 +14,24 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from varprop.positions import Sinusoidal
+
 from .context import Context
-from .place_polynomials import PlacePolynomial
+from .normed import split_normed
+from .place_polynomials import PlacePolynomial, times
 from .rows import is_zero
 from .stage import Stage
 
 CERTAIN = 1
 """The probability of the only pattern there is; nothing is multiplied by it."""
+
+ROUNDING = 1e-14
+"""What is left of a difference of two equal numbers that were averages, relative to them."""
+
+LOST = 1e-8
+"""Share of a raw moment that a central one must hold: with less, rounding shows in 7 digits."""
 
 
 class Forms:
@@ -44,6 +55,14 @@ class Forms:
         """Its mean over places."""
         return polynomial.averaged(self.context.average)
 
+    def patterns(self, same_token: bool | None = None) -> list[tuple[Any, str]]:
+        """Which of the stage's own positions share a token, with probabilities."""
+        if not self.stage.is_pair:
+            return [(CERTAIN, "0")]
+        if same_token is None:
+            return self.two_tokens()
+        return [(CERTAIN, "00" if same_token else "01")]
+
     def two_tokens(self) -> list[tuple[Any, str]]:
         """Whether two positions share a token, with probabilities."""
         repeat = self.context.value("token_repeat")
@@ -64,14 +83,6 @@ class Pooled(Forms):
     def cumulant(self, order: int, tokens: str) -> PlacePolynomial:
         """The cumulant over draws at a place, given which positions share a token."""
         return self.polynomial(f"cumulant {order}", order, tokens)
-
-    def patterns(self, same_token: bool | None = None) -> list[tuple[Any, str]]:
-        """Which of the stage's own positions share a token, with probabilities."""
-        if not self.stage.is_pair:
-            return [(CERTAIN, "0")]
-        if same_token is None:
-            return self.two_tokens()
-        return [(CERTAIN, "00" if same_token else "01")]
 
     def mixed(self, order: int) -> PlacePolynomial:
         """The cumulant averaged over which positions share a token."""
@@ -152,15 +163,28 @@ class Pooled(Forms):
 
 
 class PooledAfterNorm(Forms):
-    """A stage that reads rows y after a norm with eps = 0: |y|^2 is d_model, whatever went in.
+    """A stage that reads rows y after a norm.
 
-    Moments given y are polynomials of y's power sums; an attribute is known where only known ones
-    occur.
+    Moments given y are polynomials of contractions of y; an attribute is known where only known
+    ones occur.
     """
+
+    def given(self, what: str, power: int, patterns: list[tuple[Any, str]]) -> Any:
+        """A form averaged over places and over which positions share a token, or None."""
+        total: Any = 0
+        for weight, tokens in patterns:
+            average = self.context.average_after_norm(tokens)
+            value = self.polynomial(what, power, tokens).averaged(average)
+            if value is None:
+                return None
+            if weight is CERTAIN:
+                return value
+            total = total + times(weight, value)
+        return total
 
     def raw(self, order: int) -> Any:
         """The mean of the power over draws and places, or None."""
-        return self.averaged(self.polynomial(f"moment {order}", order))
+        return self.given(f"moment {order}", order, self.patterns())
 
     def mean(self) -> Any:
         """E[x]."""
@@ -174,46 +198,90 @@ class PooledAfterNorm(Forms):
     def variance(self) -> Any:
         """E[x^2] - E[x]^2."""
         mean, square = self.raw(1), self.raw(2)
-        return None if mean is None or square is None else square - mean * mean
+        return None if mean is None or square is None else _difference(square, mean * mean)
 
     @cached_property
     def ensemble_variance(self) -> Any:
-        """The variance less that of the mean over places, if the mean is known at each place."""
-        known = self.context.known(self.polynomial("moment 1", 1))
-        spread = None if known is None else known.variance(self.context.average)
-        return None if self.variance is None or spread is None else self.variance - spread
+        """E[x^2] less the mean square over places of the mean, if that is known at each place."""
+        between = self.between()
+        if self.variance is None or between is None:
+            return None
+        return _difference(self.variance, between)
+
+    def between(self) -> Any:
+        """The variance over places of the mean over draws."""
+        forms = [
+            (w, tokens, self.polynomial("moment 1", 1, tokens)) for w, tokens in self.patterns()
+        ]
+        if not any(form for _, _, form in forms):
+            return 0
+        if isinstance(self.context.spec.position, Sinusoidal):
+            return self.context.normed.spread(self.stage, forms)
+        known = [(w, self.context.normed.anywhere(form, tokens)) for w, tokens, form in forms]
+        if any(form is None for _, form in known):
+            return None
+        mean = _sum((w, form) for w, form in known if form is not None)
+        return mean.variance(self.context.average)
 
     def fourth_cumulant(self) -> Any:
-        """The fourth central moment less 3 variance^2, from the raw moments."""
+        """The fourth central moment less 3 variance^2, from the raw moments.
+
+        None where rounding of these is all that would be left.
+        """
         first, second, third, fourth = (self.raw(order) for order in range(1, 5))
         if first is None or second is None or third is None or fourth is None:
             return None
         central = fourth - 4 * third * first + 6 * second * first**2 - 3 * first**4
-        return central - 3 * (second - first * first) ** 2
+        result = central - 3 * self.variance**2
+        if not isinstance(central, float | np.ndarray):
+            return result
+        kept = (central >= LOST * fourth) & (self.variance >= LOST * second)
+        if isinstance(central, np.ndarray):
+            return np.where(kept, result, np.nan)
+        return result if kept else None
 
     def cross_position_moment(self) -> Any:
-        """E[x_tc x_sc]."""
-        return self.averaged(self.polynomial("cross", 2, "01"))
+        """E[x_tc x_sc], averaged over which positions share a token."""
+        return self.given("cross", 2, self.two_tokens())
 
     def row_variance(self) -> Any:
         """E[l^2] - E[l l'] for two scores of one query."""
-        square, product = self.raw(2), self.averaged(self.polynomial("shared", 2, "012"))
-        return None if square is None or product is None else square - product
+        square, product = self.raw(2), self.given("shared", 2, self.three_tokens())
+        return None if square is None or product is None else _difference(square, product)
 
     def at(
         self, place: dict[str, int], channel: int | None, same_token: bool | None
     ) -> tuple[Any, Any, Any]:
         """Mean, variance over draws and mean square at one place."""
+        mean, square = (self._here(order, place, channel, same_token) for order in (1, 2))
+        known = mean is not None and square is not None
+        return mean, _difference(square, mean**2) if known else None, square
 
-        def here(order: int) -> Any:
-            known = self.context.known(self.polynomial(f"moment {order}", order))
-            if known is None:
-                return None
-            return known.averaged(lambda parts: self.context.at(parts, place, channel))
+    def _here(
+        self, order: int, place: dict[str, int], channel: int | None, same_token: bool | None
+    ) -> Any:
+        from varprop.normalisation.rows import Place
 
-        mean, square = here(1), here(2)
-        variance = None if mean is None or square is None else square - mean**2
-        return mean, variance, square
+        where, total = Place(place, channel), 0.0
+        for weight, tokens in self.patterns(same_token):
+            for parts, coefficient in self.polynomial(f"moment {order}", order, tokens).items():
+                if coefficient == 0:
+                    continue
+                normed, fixed = split_normed(parts)
+                factor = self.context.normed.expectation(normed, tokens, where) if normed else 1
+                if factor is None:
+                    return None
+                total += weight * coefficient * factor * self.context.at(fixed, place, channel)
+        return total
+
+
+def _difference(square: Any, less: Any) -> Any:
+    """What is left of a mean square; 0 where that is no more than rounding."""
+    left = square - less
+    if isinstance(left, float | np.ndarray):
+        kept = np.where(np.abs(left) > ROUNDING * np.abs(square), left, 0.0)
+        return kept if isinstance(left, np.ndarray) else float(kept)
+    return left
 
 
 def _sum(weighted: Iterable[tuple[Any, PlacePolynomial]]) -> PlacePolynomial:

@@ -88,6 +88,11 @@ class Rows:
         self._noise: dict[tuple[str, Counts], Any] = {}
         self._moments: dict[tuple[str, Counts], Any] = {}
 
+    @property
+    def sources(self) -> tuple[list[Source], list[Source], list[Source]]:
+        """What each row draws for itself, what rows of one token share, and what all rows share."""
+        return self._own, self._token, self._common
+
     def kind(self) -> str:
         """Which cumulants of a row's entry vanish."""
         return _kind(self._own + self._token + self._common)

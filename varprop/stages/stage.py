@@ -10,7 +10,7 @@ from .structure import ABSENT, IDENTITY, Structure
 
 if TYPE_CHECKING:
     from varprop.algebra.tensors import Tensor
-    from varprop.simulation.draws import Array, Draws
+    from varprop.simulation.draws import Array, Draws, Layout
     from varprop.spec import TransformerSpec
 
 
@@ -56,6 +56,25 @@ class Stage(NamedTuple):
     def is_pair(self) -> bool:
         """Whether it belongs to two different positions."""
         return len(self.definition.labels) == 2
+
+
+class Outcome(NamedTuple):
+    """A stage behind the logits, which is no polynomial of the draws.
+
+    ``moments`` says where its class of moments is ("module:Class"), which is imported when it is
+    read. ``sample`` simulates it, ``further`` gives the attributes of its own, one number for each
+    replicate. ``measured`` is whether a simulation of this layout sees all that it needs: every
+    key, or every row of the output head.
+    """
+
+    name: str
+    moments: str
+    sample: Callable[[Draws], Array]
+    further: Callable[[Draws], dict[str, Array]]
+    present: Callable[[TransformerSpec], bool]
+    measured: Callable[[TransformerSpec, Layout], bool]
+    is_vector: bool = False
+    is_pair: bool = False
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,7 @@ class Structure(NamedTuple):
     ``general``. ``own`` is the random part of one row of the input, ``cross`` what two rows have
     in common (a segment, a repeated token); ``position`` is "absent", "sinusoidal" (fixed numbers
     f) or "rotary" (rotations R); ``mask`` is whether dropout masks multiply the fixed numbers;
-    ``normed`` is whether a norm with eps = 0 stands before the projections.
+    ``normed`` is whether a norm stands before the projections.
     """
 
     own: str = SYMMETRIC

@@ -140,7 +140,13 @@ def formula(spec: TransformerSpec, moments: Moments, attribute: str) -> Any:
         raise ValueError(
             f"{stage.name}.{attribute}: does not apply or has no exact form with this spec"
         )
-    return tidy(sympy.sympify(getattr(Moments(stage, Context(spec, SYMBOLIC)), attribute)))
+    found = getattr(Moments(stage, Context(spec, SYMBOLIC)), attribute)
+    if found is None:
+        raise ValueError(
+            f"{stage.name}.{attribute}: has no formula, since the norm makes it a quadrature or an "
+            "expansion"
+        )
+    return tidy(sympy.sympify(found))
 
 
 def tidy(expression: Any) -> Any:

@@ -43,7 +43,7 @@ def _normed_input(draws: Draws) -> Array:
     if isinstance(draws.spec.norm, LayerNorm):
         row = row - row.mean(axis=-1, keepdims=True)
     square = np.square(row).mean(axis=-1, keepdims=True)
-    normed: Array = row / np.sqrt(square + draws.spec.value("norm.eps"))
+    normed: Array = row / np.sqrt(square + draws.spec.number("norm.eps"))
     return normed
 
 

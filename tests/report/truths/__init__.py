@@ -5,16 +5,32 @@ A truth takes a point: sizes, random values of the symbols, an encoding p (posit
 and visits every configuration of tables and weights; no formula of the package is used.
 """
 
-from . import embedding, input_sum, positional_encoding, projections, rotary, scores, self_scores
+from . import (
+    embedding,
+    half_precision,
+    input_sum,
+    normalisation,
+    output_head,
+    positional_encoding,
+    projections,
+    rotary,
+    scores,
+    self_scores,
+    softmax,
+)
 from .registry import EQUATIONS
 
 __all__ = [
     "EQUATIONS",
     "embedding",
+    "half_precision",
     "input_sum",
+    "normalisation",
+    "output_head",
     "positional_encoding",
     "projections",
     "rotary",
     "scores",
     "self_scores",
+    "softmax",
 ]

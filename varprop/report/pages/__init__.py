@@ -6,18 +6,27 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from varprop.predict import predict
+from varprop.report.comparisons import Comparison
 from varprop.report.numbers import Experiment
 from varprop.report.page import Page
 
 from . import (
     embedding,
     every_stage,
+    half_precision,
+    half_precision_runs,
     input_sum,
+    normalisation,
+    normalisation_numbers,
+    output_head,
+    output_numbers,
     positional_encoding,
     projections,
     rotary,
     scores,
     self_scores,
+    softmax,
+    softmax_rows,
 )
 
 
@@ -28,6 +37,7 @@ class Chapter(NamedTuple):
     build: Callable[[], Page]
     summary: str
     experiment: Experiment
+    comparisons: tuple[Comparison, ...] = ()
 
 
 _SECOND = ("mean", "variance", "ensemble_variance", "second_moment")
@@ -130,6 +140,95 @@ CHAPTERS: tuple[Chapter, ...] = (
             },
             _rows("logits", "row_variance", "excess_kurtosis"),
         ),
+    ),
+    Chapter(
+        "normalisation",
+        normalisation.build,
+        "what eps takes, points on a sphere, and a bound for every table",
+        Experiment(
+            {
+                "d_model": 16,
+                "n_heads": 2,
+                "seq_len": 8,
+                "embedding": "normal(std=0.5)",
+                "embedding_scale": 1,
+                "norm": "layernorm(eps=0.1)",
+            },
+            (
+                "normed_input.second_moment",
+                "normed_input.ensemble_variance",
+                "normed_input.cross_position_moment",
+                "logits.variance",
+                "logits.row_variance",
+                "self_logits.variance",
+            ),
+            replicates=4000,
+        ),
+        normalisation_numbers.COMPARISONS,
+    ),
+    Chapter(
+        "softmax",
+        softmax.build,
+        "entropy, effective keys, largest weight and Jacobian as integrals, and a row's own law",
+        Experiment(
+            {
+                "d_model": 64,
+                "n_heads": 4,
+                "seq_len": 16,
+                "position": "none",
+                "query": "normal(std=0.125)",
+                "key": "normal(std=0.125)",
+                "logit_scale": 0.5,
+            },
+            tuple(
+                f"attention.{name}"
+                for name in ("logsumexp", *softmax_rows.QUANTITIES, "weight_variance")
+            ),
+        ),
+        softmax_rows.COMPARISONS,
+    ),
+    Chapter(
+        "output_head",
+        output_head.build,
+        "the variance of a logit, the half in the loss and its end, a token's own logit",
+        Experiment(
+            {
+                "d_model": 64,
+                "n_heads": 4,
+                "seq_len": 8,
+                "vocab_size": 1000,
+                "embedding": "normal(std=0.1)",
+                "embedding_scale": 1,
+                "position": "learned(normal(std=0.1))",
+            },
+            (
+                "output_logits.variance",
+                "output_logits.own_token_mean",
+                "output_logits.own_token_second_moment",
+                "loss.mean",
+                "loss.own_token",
+                "loss.other_token",
+            ),
+        ),
+        output_numbers.COMPARISONS,
+    ),
+    Chapter(
+        "half_precision",
+        half_precision.build,
+        "overflow, what rounding adds, tails of products, and where to put the logit scale",
+        Experiment(
+            {
+                "d_model": 64,
+                "n_heads": 4,
+                "seq_len": 16,
+                "position": "none",
+                "norm": "rmsnorm(eps=0)",
+                "query": "normal(std=1)",
+                "key": "normal(std=1)",
+            },
+            _rows("scores", "row_variance", "excess_kurtosis"),
+        ),
+        half_precision_runs.COMPARISONS,
     ),
     Chapter(
         "stages",

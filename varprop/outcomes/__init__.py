@@ -1,0 +1,1 @@
+"""What follows the logits: attention, its output, the output head's logits, the first loss."""

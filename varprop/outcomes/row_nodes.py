@@ -1,0 +1,139 @@
+"""From the law of a row, as a formula in independent variables, to few nodes and weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from varprop.fields.numeric import Floats
+from varprop.outcomes.row_law import Own, Parts, RowLaw
+from varprop.quadrature.gauss import Gauss, Law, gauss, krylov
+from varprop.quadrature.nodes import extent
+
+Trials = Callable[[Floats], Floats]
+"""From points (point,) to functions of them (trial, point)."""
+
+TOLERANCE = 1e-8
+"""What a Gauss rule may be off for its trial functions, which are harder than most."""
+
+SPREAD_TOLERANCE = np.array([TOLERANCE, TOLERANCE, 1e-6])
+"""The same for functions of s; the third has a stronger singularity than any softmax."""
+
+KEPT = 48
+"""Gauss nodes that a law of more points is replaced by."""
+
+ORDERS = (3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24)
+"""Numbers of nodes that are tried for the row's standard deviation; one would know no correlation
+with the own key."""
+
+OWN_ORDERS = (4, 6, 8, 10, 12, 16, 20, 24)
+"""Numbers of nodes that are tried for the own key."""
+
+
+def row_law(parts: Parts, own: Own, longest: float, norm: Floats | None = None) -> RowLaw:
+    """Return the nodes of a law whose parts are discrete.
+
+    Both variables are projected on polynomials: in log(1 + s^2), or log(1 + s), and b. A function
+    f(s) g(b) is off by the product of what f and E[g | s] are from polynomials, as in Gauss' rule.
+
+    Args:
+        parts: what s^2 is made of.
+        own: the own key.
+        longest: number of keys, which tells how steep functions of s are.
+        norm: at each point of Q (Q,), instead of what `own` says.
+    """
+    bend = min(1.0, 1 / (parts.scale * (parts.slope + parts.offset)))
+    strength, rest = few(parts.strength, bend, norm), few(parts.rest, bend)
+    variance = parts.scale * np.multiply.outer(
+        parts.slope * strength.points + parts.offset, rest.points
+    )
+    joint = np.multiply.outer(strength.weights, rest.weights)
+    # Where a is no odd function that averages out, F is one of s and not of s^2 alone.
+    power = 1 if own.odd else 2
+    spread = Law(np.log1p(np.sqrt(variance) ** power).ravel(), joint.ravel())
+    chosen = _chosen(spread, _of_spread(longest, power), SPREAD_TOLERANCE, ORDERS)
+    std = np.expm1(chosen.law.points) ** (1 / power)
+    given = chosen.cardinal.reshape(-1, *joint.shape).sum(axis=2) / strength.weights
+    places = np.multiply.outer(strength.weights, own.weights)
+    typical = float(np.sqrt(variance.ravel()) @ joint.ravel())
+    standing = Law(own.standing(strength.points).ravel(), places.ravel())
+    stood = _chosen(standing, *_of_own(typical, longest), OWN_ORDERS)
+    cardinal = stood.cardinal.reshape(-1, *places.shape)
+    squared = own.norm(strength.points) if norm is None else strength.values
+    beside = squared[:, None] - own.standing(strength.points) ** 2
+    weights = given @ cardinal.sum(axis=2).T
+    along = given @ (cardinal * beside).sum(axis=2).T
+    return RowLaw(std, stood.law.points, weights, along, own.aligned).without_nothing()
+
+
+class Few(NamedTuple):
+    """The law of a positive X, and the mean of a companion at each of its points."""
+
+    points: Floats
+    weights: Floats
+    values: Floats
+
+
+def few(law: Law, bend: float, values: Floats | None = None) -> Few:
+    """From the law of log X to that of X, as Gauss nodes for functions of log(1 + sqrt(X / bend)).
+
+    They are linear in sqrt(X) where s^2 is small and logarithmic where it is large.
+    """
+    points = np.exp(law.points)
+    values = np.zeros_like(points) if values is None else values
+    if points.size <= KEPT:
+        return Few(points, law.weights, values)
+    found = gauss(krylov(Law(np.log1p(np.sqrt(points / bend)), law.weights), KEPT))
+    nodes, weights = found.law
+    return Few(bend * np.expm1(nodes) ** 2, weights, found.cardinal @ values / weights)
+
+
+def _chosen(law: Law, trials: Trials, allowed: Floats | float, orders: tuple[int, ...]) -> Gauss:
+    """The Gauss rule of the lowest order that is right for all trial functions.
+
+    Args:
+        allowed: relative errors, one for each trial function.
+    """
+    basis = krylov(law, orders[-1])
+    expected = trials(law.points) @ law.weights
+    for order in orders:
+        found = gauss(basis, order)
+        off = abs(trials(found.law.points) @ found.law.weights - expected)
+        if order >= basis.diagonal.size or np.all(off <= allowed * abs(expected)):
+            break
+    return found
+
+
+def _of_spread(longest: float, power: int) -> Trials:
+    """Functions of log(1 + s^power) like those of a softmax.
+
+    From s^2 to constant and from constant to 1/s, with poles at Im log s^2 = pi/2 as theirs, and
+    E sum p^2 - 1/n, which is nearly (e^{s^2} - 1) / n until it is large.
+    """
+
+    def trials(v: Floats) -> Floats:
+        square = np.expm1(v) ** (2 / power)
+        grown = np.expm1(np.minimum(square, 500.0))
+        return np.array(
+            [
+                square / np.hypot(1, square),
+                np.hypot(1, square / (2 * math.log(longest))) ** -0.5,
+                np.log1p(grown / longest),
+            ]
+        )
+
+    return trials
+
+
+def _of_own(typical: float, longest: float) -> tuple[Trials, float]:
+    """Functions of b like the own key's weight, and how exact they must be beside n - 1 others."""
+    rate, reach = min(typical, 1.7 * extent(longest)), extent(longest) - 1
+
+    def trials(b: Floats) -> Floats:
+        middle = np.tanh(rate * (b - reach) / 2) / 2 + 0.5
+        return np.array([middle, np.tanh(rate * b / 2) / 2 + 0.5, b**2])
+
+    return trials, TOLERANCE * longest
