@@ -108,6 +108,8 @@ class Front:
 
         v is the variance of an entry at its place, M its mean square; d where all is Gaussian.
         """
+        if self.is_exact:
+            return float(self.width)
         if self.spec.norm is not None:
             return math.inf
         square, spread = self.rows.second_moment, self.rows.ensemble_variance
