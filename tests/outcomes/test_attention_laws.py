@@ -7,7 +7,7 @@ import pytest
 from scipy.special import gammaln, loggamma
 
 import varprop
-from varprop.outcomes import row_nodes
+from varprop.outcomes import row_law, row_nodes
 from varprop.outcomes.front import Front
 from varprop.outcomes.key_law import exact_law, matched_law
 from varprop.quadrature.chi_square import DEPTH, log_beta, log_chi_squares
@@ -134,7 +134,9 @@ def small(d_model=6, d_head=2, **fields):
 @pytest.mark.parametrize("widths", [(6, 2), (2, 1), (1, 1), (40, 8)])
 def test_laws_have_the_variances_of_the_closed_forms(fields, widths, monkeypatch):
     """E s^2 is `row_variance`; E a^2 and E a are what self_logits have beyond the shared part."""
+    monkeypatch.setattr(row_law, "NOTHING", 1e-14)
     monkeypatch.setattr(row_nodes, "ORDERS", (40,))
+    monkeypatch.setattr(row_nodes, "FEWEST_ALIGNED", 40)
     monkeypatch.setattr(row_nodes, "OWN_ORDERS", (24,))
     prediction = small(*widths, **fields)
     front = Front(prediction)

@@ -11,7 +11,7 @@ from varprop.quadrature import softmax_moments
 
 from .conftest import PAGES
 from .laws import average, law
-from .markdown import prose
+from .markdown import prose, tables
 from .rows import legendre
 from .truths.normalisation import in_plane
 
@@ -238,3 +238,10 @@ def test_gpt2_loses_a_fortieth():
     x = 0.02 * rng.standard_normal((2000, 768))
     v = x.var(axis=1)
     assert 1 - (v / (v + 1e-5)).mean() == pytest.approx(1 / 40, rel=0.03)
+
+
+def test_a_tied_model_first_guesses_its_input():
+    says("output_head", "The own logit is above the loss in most rows")
+    (models,) = (t for t in tables(PAGES["output_head.md"]) if t.name == "output.models")
+    above = [float(row[-1]) > float(row[-2]) for row in models.rows]
+    assert sum(above) > len(above) / 2

@@ -49,12 +49,14 @@ def neglected(
     x = min(variance, 2 * math.log(front.length))
     bent = x * (1 + x)
     d, head, n = front.width, front.head, front.length
+    # A tie of the largest keys leaves log 2, where the entropy is of the order of 1/s.
+    repeats = float(front.spec.token_repeat) * n
     effects = [
         Effect("weights that are not Gaussian", _weights(front) * bent / 2),
         Effect("weights with a mean", _means(front) * (1 + bent)),
         Effect("keys that are not Gaussian given the query", 7 / 12 * _kurtosis(front) * bent),
         Effect("a bias of the query", _bias(front) * (1 + bent) / head),
-        Effect("rows that repeat a token", front.spec.token_repeat * n * (1 + x)),
+        Effect("rows that repeat a token", repeats * (1 + x + math.sqrt(variance))),
         Effect("positions that keys share", _positions(front, bent)),
         Effect(
             "what the own key shares with its row",

@@ -20,7 +20,7 @@ from varprop.quadrature.largest_of_law import NearGaussian
 HERMITE = 16
 """Polynomials of the own key's law, whose mean product with those of the law of s decays."""
 
-NOTHING = 1e-11
+NOTHING = 1e-10
 """Weights that are left out."""
 
 

@@ -19,7 +19,7 @@ Trials = Callable[[Floats], Floats]
 TOLERANCE = 1e-8
 """What a Gauss rule may be off for its trial functions, which are harder than most."""
 
-SPREAD_TOLERANCE = np.array([TOLERANCE, TOLERANCE, 1e-6])
+SPREAD_TOLERANCE = np.array([TOLERANCE, TOLERANCE, 1e-7])
 """The same for functions of s; the third has a stronger singularity than any softmax."""
 
 KEPT = 48
@@ -28,6 +28,9 @@ KEPT = 48
 ORDERS = (3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24)
 """Numbers of nodes that are tried for the row's standard deviation; one would know no correlation
 with the own key."""
+
+FEWEST_ALIGNED = 10
+"""The first of them where the own key is in line with the query."""
 
 OWN_ORDERS = (4, 6, 8, 10, 12, 16, 20, 24)
 """Numbers of nodes that are tried for the own key."""
@@ -54,13 +57,18 @@ def row_law(parts: Parts, own: Own, longest: float, norm: Floats | None = None) 
     # Where a is no odd function that averages out, F is one of s and not of s^2 alone.
     power = 1 if own.odd else 2
     spread = Law(np.log1p(np.sqrt(variance) ** power).ravel(), joint.ravel())
-    chosen = _chosen(spread, _of_spread(longest, power), SPREAD_TOLERANCE, ORDERS)
+    # An own key that has nearly all the weight leaves exp(-s b) to the others.
+    orders = ORDERS[ORDERS.index(FEWEST_ALIGNED) :] if own.aligned else ORDERS
+    chosen = _chosen(spread, _of_spread(longest, power), SPREAD_TOLERANCE, orders)
     std = np.expm1(chosen.law.points) ** (1 / power)
     given = chosen.cardinal.reshape(-1, *joint.shape).sum(axis=2) / strength.weights
     places = np.multiply.outer(strength.weights, own.weights)
-    typical = float(np.sqrt(variance.ravel()) @ joint.ravel())
+    # Where most of E sum p^2 - 1/n comes from, more than where most rows are.
+    mean = float(variance.ravel() @ joint.ravel())
+    typical = math.sqrt(mean * float((variance.ravel() / mean) ** 2 @ joint.ravel()))
     standing = Law(own.standing(strength.points).ravel(), places.ravel())
-    stood = _chosen(standing, *_of_own(typical, longest), OWN_ORDERS)
+    allowed = TOLERANCE * (1 if own.aligned else math.sqrt(longest))  # one of n like keys
+    stood = _chosen(standing, _of_own(typical, longest), allowed, OWN_ORDERS)
     cardinal = stood.cardinal.reshape(-1, *places.shape)
     squared = own.norm(strength.points) if norm is None else strength.values
     beside = squared[:, None] - own.standing(strength.points) ** 2
@@ -128,12 +136,15 @@ def _of_spread(longest: float, power: int) -> Trials:
     return trials
 
 
-def _of_own(typical: float, longest: float) -> tuple[Trials, float]:
-    """Functions of b like the own key's weight, and how exact they must be beside n - 1 others."""
+def _of_own(typical: float, longest: float) -> Trials:
+    """Functions of b like the own key's weight: where it meets the largest of the others, or half
+    of their sum; what it leaves to the others; and its square.
+    """
     rate, reach = min(typical, 1.7 * extent(longest)), extent(longest) - 1
+    middles = np.array([[0.0], [reach], [math.log(longest) / typical]])
 
     def trials(b: Floats) -> Floats:
-        middle = np.tanh(rate * (b - reach) / 2) / 2 + 0.5
-        return np.array([middle, np.tanh(rate * b / 2) / 2 + 0.5, b**2])
+        steps = np.tanh(rate * (b - middles) / 2) / 2
+        return np.concatenate([0.5 + steps, 0.5 - steps, b[None] ** 2])
 
-    return trials, TOLERANCE * longest
+    return trials
