@@ -303,7 +303,7 @@ def test_an_array_is_refused_where_one_entry_is_not_finite():
         None,
         1j,
         b"1",
-        object(),
+        Ellipsis,
         {},
         {1},
         "abc",

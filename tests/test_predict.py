@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+import re
 import time
 
 import numpy as np
@@ -239,6 +240,35 @@ def test_what_does_not_fit_is_one_line(scale):
     assert "\n" not in str(caught.value)
 
 
+BEYOND = [
+    {"embedding_scale": 1e300},
+    {"embedding_scale": 1e-300},
+    {"embedding": "constant(1e300)"},
+    {"embedding": "normal(std=1e150)"},
+    {"norm": "layernorm", "embedding_scale": 1e300},
+    {"norm": "layernorm(eps=1e-300)", "embedding": "normal(std=1e-200)"},
+    {"norm": "rmsnorm(eps=1e300)", "segment": "uniform(0,1)", "dropout": 0.5},
+    {"query": "normal(std=1e150)", "key": "normal(std=1e150)", "logit_scale": 1e-300},
+]
+
+
+@pytest.mark.parametrize("fields", BEYOND, ids=str)
+def test_beyond_double_precision_is_one_line_whatever_is_read(fields):
+    p = varprop.predict(d_model=8, n_heads=2, seq_len=5, vocab_size=7, **fields)
+    for name, moments in p.items():
+        stage = moments.stage
+        pair = {"i": 1, "j": 2} if stage.is_pair else {"i": 1}
+        place = {"position": 1, "channel": 1} if stage.is_vector else pair
+        for attribute in (*ATTRIBUTES, "method", "error", "at"):
+            try:
+                read = p.at(name, **place) if attribute == "at" else [getattr(moments, attribute)]
+            except ValueError as error:
+                assert re.fullmatch(rf"{name}\..*: beyond double precision .*", str(error))  # noqa: PT017
+            else:
+                numbers = [value for value in read if isinstance(value, float)]
+                assert all(map(math.isfinite, numbers)), attribute
+
+
 TIMED = [
     {},
     {"d_model": 12288, "n_heads": 96, "seq_len": 10**9},
@@ -308,6 +338,8 @@ def test_a_prediction_is_immutable():
         lambda: setattr(p.spec, "d_model", 1),
         lambda: setattr(p.input, "variance", 1.0),
         lambda: setattr(p.input, "stage", None),
+        lambda: delattr(p.input, "stage"),
+        lambda: delattr(p.attention, "outcome"),
     ):
         with pytest.raises(AttributeError):
             change()
@@ -322,6 +354,10 @@ def test_copies_and_pickles():
     for made in (copy.copy(p), copy.deepcopy(p), pickle.loads(pickle.dumps(p))):
         assert made.spec == p.spec
         assert made.logits.variance == wanted
+    for name in p.full():
+        packed = pickle.dumps(p[name])
+        for one in (copy.copy(p[name]), copy.deepcopy(p[name]), pickle.loads(packed)):
+            assert one.mean == p[name].mean
 
 
 @pytest.mark.parametrize("attribute", ["variance", "row_variance", "excess_kurtosis"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property, wraps
+from operator import getitem
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from varprop.fields.validation import double_precision
 from varprop.stages.context import Context
 from varprop.stages.pooling import Pooled, PooledAfterNorm
 from varprop.stages.rows import is_zero
@@ -34,14 +37,8 @@ def attribute(compute: Callable[[Moments], Any]) -> cached_property[Any]:
 
     @wraps(compute)
     def read(moments: Moments) -> Any:
-        with np.errstate(over="raise", invalid="raise", divide="raise"):
-            try:
-                return compute(moments)
-            except (OverflowError, FloatingPointError, ZeroDivisionError):
-                raise ValueError(
-                    f"{moments.stage.name}.{compute.__name__}: beyond double precision with this "
-                    "spec; accepted: scales, means and standard deviations nearer to 1"
-                ) from None
+        with double_precision(f"{moments.stage.name}.{compute.__name__}"):
+            return compute(moments)
 
     return cached_property(read)
 
@@ -70,25 +67,33 @@ class Moments:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Moments are immutable, {name!r} cannot be set")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Moments are immutable, {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from varprop.predict import Prediction  # a stage holds functions that have no name
+
+        return getitem, (Prediction(self._context.spec), self.stage.name)
+
     @cached_property
     def _method(self) -> tuple[str, float]:
         if not self._context.structure(self.stage.rows).normed:
             return "exact", 0.0
         return self._context.normed.method(self.stage)
 
-    @property
-    def method(self) -> str:
+    @attribute
+    def method(self) -> Any:
         """How the attributes are known: "exact", "quadrature", "asymptotic: ...", or why not."""
         return self._method[0]
 
-    @property
-    def error(self) -> float:
+    @attribute
+    def error(self) -> Any:
         """The relative error of second moments that an asymptotic method states, else 0."""
         return self._method[1]
 
     def error_of(self, attribute: str) -> float:
         """The relative error of one attribute."""
-        return self.error
+        return float(self.error)
 
     @cached_property
     def _pooled(self) -> Pooled | PooledAfterNorm:
@@ -153,7 +158,8 @@ class Moments:
         self, place: dict[str, int], channel: int | None, same_token: bool | None
     ) -> PlaceMoments:
         """Mean, variance over draws and mean square at one place."""
-        return PlaceMoments(*map(self._finished, self._pooled.at(place, channel, same_token)))
+        with double_precision(f"{self.stage.name}.at"):
+            return PlaceMoments(*map(self._finished, self._pooled.at(place, channel, same_token)))
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as plain data."""
@@ -171,7 +177,8 @@ class Moments:
         needed = max(positions, len(self.stage.definition.labels))
         if functions.symbolic or value is None:
             return value
-        if np.isinf(value).any():
+        # Python's floats let infinity minus infinity pass; nan is what an array says for None.
+        if np.isinf(value).any() or not (spec.shape or np.isfinite(value)):
             raise OverflowError
         if not spec.shape:
             return None if spec.seq_len < needed else float(value)
@@ -210,12 +217,9 @@ def nonzero(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON-ready data, None for nan."""
-    return _nested(value.tolist()) if isinstance(value, np.ndarray) else value
-
-
-def _nested(value: Any) -> Any:
-    """Lists of numbers, None for nan."""
+    """A value as JSON-ready data, None for what JSON cannot say: nan and infinity."""
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
     if isinstance(value, list):
-        return [_nested(item) for item in value]
-    return None if value != value else value
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

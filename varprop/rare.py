@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from varprop.norms import LayerNorm
 from varprop.simulate import choose_layout
 from varprop.stages import OUTCOMES, STAGES
 from varprop.stages.stage import Stage
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 ENOUGH = 25
 """How many rare events a standard error takes: their number is known to a fifth then."""
+
+FEWEST = 5
+"""Degrees of freedom from which on the inverse of a chi-square number has a variance."""
 
 
 def too_rare(prediction: Prediction, replicates: int, stage: str, attribute: str) -> bool:
@@ -32,10 +36,14 @@ def too_rare(prediction: Prediction, replicates: int, stage: str, attribute: str
         one_key = spec.seq_len == 1
         if entropy is not None and not one_key and entropy * rows * layout.heads < ENOUGH:
             return True
-    if spec.norm is None or not spec.dropout or not _reads_norm(stage):
+    if spec.norm is None or not _reads_norm(stage):
         return False
     nothing_left = float(spec.dropout) ** int(spec.d_model)  # a row of zeros stays one
-    return nothing_left * rows < ENOUGH and nothing_left * rows > 1 / ENOUGH
+    # Of so few channels 1/v has no variance: what eps takes, it takes from the smallest rows.
+    degrees = spec.d_model - isinstance(spec.norm, LayerNorm)
+    square = prediction["normed_input"].second_moment
+    taken = 1 - square if square is not None and degrees < FEWEST else 0.0
+    return any(1 / ENOUGH < share * rows < ENOUGH for share in (nothing_left, taken))
 
 
 def _reads_norm(stage: str) -> bool:

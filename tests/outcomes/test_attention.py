@@ -150,6 +150,47 @@ def test_equal_weights_average_the_values():
     assert output.variance == pytest.approx(0.25 * 6 * 9 / 3 / 5, rel=1e-12)
 
 
+def test_equal_weights_average_positions_that_cancel():
+    """Rows that are far apart may have a mean product below 0, which their average keeps."""
+    fields = {"d_model": 3, "n_heads": 3, "seq_len": 6, "embedding": "zeros", "query": "zeros"}
+    prediction = varprop.predict(**fields, value="normal(std=2)")
+    channels = [
+        np.sin(np.arange(6)),
+        np.cos(np.arange(6)),
+        np.sin(np.arange(6) * 10000 ** (-2 / 3)),
+    ]
+    expected = 4 * sum(channel.mean() ** 2 for channel in channels)
+    assert prediction["input"].cross_position_moment < 0
+    assert prediction["attention_output"].method == "quadrature"
+    assert prediction["attention_output"].variance == pytest.approx(expected, rel=1e-10)
+
+
+def test_rotary_keys_have_no_common_direction():
+    fields = {"d_model": 8, "n_heads": 4, "seq_len": 24, "position": "rotary"}
+    rows = {"embedding": "normal(std=1)", "embedding_scale": 1, "query": "normal(std=0.4)"}
+    prediction = varprop.predict(**fields, **rows, output_head="none", logit_scale=0.4)
+    output = prediction["attention_output"]
+    measured = varprop.measure(prediction.spec, replicates=1000, full=True, progress=False)
+    found = measured["attention_output"].second_moment
+    off = abs(output.second_moment - found.value)
+    assert off > LIMIT * found.stderr
+    assert off <= output.error * output.second_moment
+    assert "keys that are turned" in output.method
+
+
+@pytest.mark.parametrize("fields", [{"embedding": "zeros"}, {"norm": "layernorm(eps=0.1)"}, {}])
+def test_short_rows_of_equal_weights_have_nearer_positions(fields):
+    fields = {"d_model": 4, "n_heads": 1, "seq_len": 6, "query": "zeros", "causal": True} | fields
+    prediction = varprop.predict(**{"embedding": "normal(std=0.2)", "embedding_scale": 1} | fields)
+    output = prediction["attention_output"]
+    measured = varprop.measure(prediction.spec, replicates=1000, full=True, progress=False)
+    assert prediction["attention"].method == "quadrature"
+    assert output.method.startswith("asymptotic: neglected, positions of short rows")
+    found = measured["attention_output"].second_moment
+    off = abs(output.second_moment - found.value)
+    assert off <= output.error * output.second_moment + LIMIT * found.stderr
+
+
 @pytest.mark.parametrize("scale", [1e-100, 1e-8, 0.3, 1e4])
 @pytest.mark.parametrize("fields", [{"shared_qk": True}, {"causal": True}])
 @pytest.mark.parametrize("n", [2, 10**12])

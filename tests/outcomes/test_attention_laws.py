@@ -10,12 +10,12 @@ import varprop
 from varprop.outcomes import row_law, row_nodes
 from varprop.outcomes.front import Front
 from varprop.outcomes.key_law import exact_law, matched_law
-from varprop.quadrature.chi_square import DEPTH, log_beta, log_chi_squares
 from varprop.quadrature.gauss import gauss, gaussian, krylov, sphere_coordinate
 from varprop.quadrature.largest_of_law import NearGaussian, largest_of_law
 from varprop.quadrature.length_rule import length_rule
-from varprop.quadrature.own_key import own_key_integrals, own_key_largest
-from varprop.quadrature.own_squares import other_squares
+from varprop.quadrature.log_laws import DEPTH, log_beta, log_chi_squares
+from varprop.quadrature.own_key import own_key_integrals
+from varprop.quadrature.own_largest import own_key_largest
 from varprop.quadrature.rows import largest
 
 ROUNDING = 2e-13
@@ -187,10 +187,25 @@ def test_squares_of_the_other_keys(std):
     law, own = gaussian(60), np.array([-0.7, 0.4])
     weights = 1 / (1 + np.exp(own[:, None] - std * law.points))
     expected = (weights**2 * (std * law.points) ** 2) @ law.weights
-    found = other_squares(std, np.array([2.0]), own)[0]
+    found = own_key_integrals(std, np.array([2.0]), own).other_outputs[0]
     np.testing.assert_allclose(found, expected, rtol=1e-7 if std < 2 else 1e-3)
 
 
 def test_rows_of_one_key_have_no_others():
-    assert not other_squares(1.0, np.array([1.0]), np.array([0.3])).any()
-    assert own_key_integrals(1.0, np.array([1.0]), np.array([0.3])).own_weight[0, 0] == 1
+    found = own_key_integrals(1.0, np.array([1.0]), np.array([0.3]))
+    assert not found.other_outputs.any()
+    assert found.own_weight[0, 0] == 1
+
+
+@pytest.mark.parametrize(
+    ("scale", "largest"),
+    [(0.01, 0.50180773), (0.1, 0.51730646), (0.33, 0.54880270), (3, 0.68534480)],
+)
+def test_largest_weight_grows_like_the_scale_not_its_square(scale, largest):
+    """Two keys of one channel: l_0 - l_1 = scale w_q w_k r^2/2 (1 + sqrt(2) cos), by quadrature."""
+    spec = {"d_model": 1, "n_heads": 1, "seq_len": 2, "embedding": "normal(std=1)"}
+    found = varprop.predict(
+        **spec, position="none", query="normal(std=1)", key="normal(std=1)", logit_scale=scale
+    )["attention"]
+    assert found.method == "quadrature"
+    assert found.max_weight == pytest.approx(largest, rel=1e-5)

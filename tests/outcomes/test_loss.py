@@ -11,11 +11,12 @@ from scipy import integrate, stats
 from scipy.special import log_ndtr
 
 import varprop
+from tests.quadrature.own_reference import own_token_losses
 from varprop import strategies
 from varprop.outcomes.own_loss import grid_step, own_token_loss
 from varprop.predict import Prediction
 from varprop.quadrature import expected_loss
-from varprop.quadrature.loss import own_token_losses
+from varprop.quadrature.gauss import Law
 from varprop.simulation.estimates import z_score
 
 SMALL = {"d_model": 6, "n_heads": 1, "d_head": 1, "seq_len": 3, "vocab_size": 5}
@@ -145,7 +146,7 @@ def test_one_grid_gives_what_a_quadrature_for_each_own_logit_gives(vocab_size, v
     for apart in (min(step / std, 0.5), 0.2):
         z = apart * np.arange(-round(8.7 / apart), round(8.7 / apart) + 1)
         results.append((mean + std * z, np.exp(z**2 / -2) / np.exp(z**2 / -2).sum()))
-    got = own_token_loss(vocab_size, variance, results[0], step)
+    got = own_token_loss(vocab_size, variance, Law(*results[0]), step)
     expected, _ = own_token_losses(vocab_size, variance, *results[1])
     assert got == pytest.approx(expected, rel=1e-11)
 

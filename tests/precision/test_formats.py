@@ -1,7 +1,9 @@
 """Thresholds and rounding against the data types themselves, and constants after rounding."""
 
+import json
 import math
 import pickle
+import re
 
 import ml_dtypes
 import numpy as np
@@ -78,9 +80,41 @@ def test_the_mapping_is_immutable_and_can_be_copied():
     for target, name in ((found, "multiplier"), (found["scores"], "entries")):
         with pytest.raises(AttributeError, match=name):
             setattr(target, name, 1)
+        with pytest.raises(AttributeError, match=name):
+            delattr(target, name)
     assert pickle.loads(pickle.dumps(found)).to_dict() == found.to_dict()
     assert list(found) == [*varprop.predict(d_model=64), "output_logits"]
     assert "output_logits" not in varprop.precision(output_head="none")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"embedding_scale": 1e300},
+        {"embedding_scale": 1e-300},
+        {"embedding": "constant(1e300)"},
+        {"norm": "rmsnorm(eps=1e300)"},
+        {"query": "normal(std=1e150)", "key": "normal(std=1e150)", "logit_scale": 1e-300},
+        {"output_scale": -1e300},
+    ],
+    ids=str,
+)
+def test_beyond_double_precision_is_one_line_whatever_is_read(fields, name):
+    found = varprop.precision(d_model=8, n_heads=2, seq_len=5, vocab_size=7, **fields, dtype=name)
+    for record in (*found.values(), found.query_scaling, found):
+        try:
+            json.dumps(record.to_dict(), allow_nan=False)
+        except ValueError as error:
+            assert re.fullmatch(r"\w+\.\w+: beyond double precision .*", str(error))  # noqa: PT017
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_rounds_to_no_finite_number_is_null_in_plain_data(name):
+    fields = {"d_model": 2**20, "n_heads": 1, "position": "none", "norm": "layernorm(eps=1e300)"}
+    plain = varprop.precision(**fields, embedding_scale=1e39, dtype=name).to_dict()
+    assert plain["multiplier"] is plain["eps"] is None
+    json.dumps(plain, allow_nan=False)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -8,15 +8,23 @@ from itertools import pairwise
 import numpy as np
 from scipy.integrate import quad
 
-from varprop.quadrature.own_key import own_key_integrals, own_key_largest, own_key_losses
+from varprop.quadrature.own_key import own_key_integrals
+from varprop.quadrature.own_largest import own_key_largest
 
 
 def computed(std: float, length: int, own: float) -> dict[str, float]:
     """Everything at one length and one own logit."""
     n, a = np.array([float(length)]), np.array([own])
     values = {k: float(v[0, 0]) for k, v in own_key_integrals(std, n, a)._asdict().items()}
-    loss, _ = own_key_losses(std, length, a)
-    return values | {"loss": float(loss[0]), "largest": float(own_key_largest(std, n, a)[0, 0])}
+    return values | {"largest": float(own_key_largest(std, n, a)[0, 0])}
+
+
+def own_token_losses(
+    size: int, variance: float, own: np.ndarray, weights: np.ndarray
+) -> tuple[float, float]:
+    """The expected loss at the token whose logit has this discrete law, and at another one."""
+    found = own_key_integrals(variance**0.5, np.array([float(size)]), own)
+    return float(found.loss[0] @ weights), float(found.logsumexp[0] @ weights)
 
 
 def one_other_key(std: float, own: float) -> dict[str, float]:
@@ -54,6 +62,7 @@ def one_other_key(std: float, own: float) -> dict[str, float]:
         "own_weight": mean(weight),
         "own_square": mean(lambda l: weight(l) ** 2),
         "output": mean(lambda l: (weight(l) * own + rest(l) * l) ** 2),
+        "other_outputs": mean(lambda l: (rest(l) * l) ** 2),
         "loss": mean(lambda l: np.logaddexp(0, l - own)),
         "largest": mean(lambda l: max(weight(l), rest(l))),
     }
@@ -77,6 +86,7 @@ def of_rows(logits: np.ndarray) -> dict[str, np.ndarray]:
         "own_weight": p[:, 0],
         "own_square": p[:, 0] ** 2,
         "output": (p * logits).sum(axis=1) ** 2,
+        "other_outputs": ((p * logits)[:, 1:] ** 2).sum(axis=1),
         "loss": logsumexp - logits[:, 0],
         "largest": p.max(axis=1),
     }

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from tests.quadrature.own_reference import own_token_losses
 from varprop.quadrature import (
     expected_loss,
     expected_loss_excess,
-    own_token_losses,
     softmax_moments,
 )
 

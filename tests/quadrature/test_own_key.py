@@ -23,7 +23,9 @@ from varprop.quadrature import (
     softmax_moments,
     wide,
 )
-from varprop.quadrature.own_key import OwnKeyIntegrals, own_key_integrals, own_key_largest
+from varprop.quadrature.integrals import OwnKeyIntegrals
+from varprop.quadrature.own_key import own_key_integrals
+from varprop.quadrature.own_largest import own_key_largest
 
 STDS = [0.0, 1e-3, 0.1, 0.333, 0.334, 1.0, 3.0, 9.0, 11.0, 50.0, 1e4]
 LENGTHS = np.array([1.0, 2, 3, 30, 128, 1e4, 1e9])
@@ -101,6 +103,8 @@ def test_gaussian_own_logit_makes_an_ordinary_row(std: float, n: int) -> None:
             "own_weight": 1 / n,
             "own_square": moments.sum_squares / n,
             "output": moments.mean_logit_square,
+            "other_outputs": (n - 1) * float(given_own.own_square[0] @ (weights * own**2)),
+            "loss": moments.logsumexp,
         },
         rel=1e-10,
         abs=0,

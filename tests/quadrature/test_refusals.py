@@ -79,6 +79,13 @@ def test_variances(value: object, kind: object, shown: str) -> None:
     refused(lambda: softmax_moments(5, value), kind, "variance must be", shown)
     refused(lambda: expected_loss(5, value), kind, "logit_variance must be", shown)
     refused(lambda: expected_loss_excess(5, value), kind, "logit_variance must be", shown)
+    either = (TypeError, ValueError)  # one number is read as a list of one
+    refused(lambda: causal_moments(5, value), either, "variances must be", "")
+
+
+def test_what_leaves_double_precision() -> None:
+    for moments in (softmax_moments(5, 1e308), softmax_moments([5, 6], [1.0, 1e308])):
+        refused(lambda: moments.mean_logit_square, ValueError, "mean_logit_square", "1e306")  # noqa: B023
 
 
 def test_shapes() -> None:

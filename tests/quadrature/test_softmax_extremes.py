@@ -173,10 +173,11 @@ def test_more_keys(n: int, factor: int, power: float) -> None:
 def test_extremes_are_finite(n: int, variance: float) -> None:
     moments = softmax_moments(n, variance)
     for name in FIELDS:
+        if name == "mean_logit_square" and variance > 1e306 and n > 1:
+            continue  # (sum p l)^2 goes beyond the largest number where the variance is nearly that
         value = getattr(moments, name)
         assert isinstance(value, float)
-        # (sum p l)^2 goes beyond the largest number where the variance is nearly that.
-        assert math.isfinite(value) or (name == "mean_logit_square" and variance > 1e306)
+        assert math.isfinite(value)
         assert value >= 0
     assert 1 / n <= moments.sum_squares <= 1
     assert 1 / n <= moments.max_weight <= 1

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import comb, frexp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,8 @@ def discrete_law(cumulants: Sequence[Fraction]) -> DiscreteLaw | None:
     if not variance:
         return None if any(cumulants[2:]) else DiscreteLaw(np.array([float(mean)]), np.ones(1))
     unit = Fraction(2) ** (frexp(variance)[1] // 2)
-    moments = central_moments([k / unit**order for order, k in enumerate(cumulants, start=1)])
+    scaled = [k / unit**order for order, k in enumerate(cumulants, start=1)]
+    moments = list(map(Fraction, central_moments(scaled)))
     recurrence = _recurrence(moments)
     if recurrence is None:
         return None
@@ -74,12 +75,18 @@ def discrete_law(cumulants: Sequence[Fraction]) -> DiscreteLaw | None:
     return DiscreteLaw(float(mean) + float(unit) * points, probabilities)
 
 
-def central_moments(cumulants: Sequence[Fraction]) -> list[Fraction]:
-    """m_0 ... m_n about the mean, from m_n = sum_(j >= 2) C(n-1, j-1) k_j m_(n-j)."""
-    moments = [Fraction(1)]
+def central_moments(cumulants: Sequence[Any]) -> list[Any]:
+    """m_0 ... m_n about the mean: the raw moments for a first cumulant of 0."""
+    return raw_moments([0, *cumulants[1:]])
+
+
+def raw_moments(cumulants: Sequence[Any]) -> list[Any]:
+    """m_0 ... m_n from k_1 ... k_n, numbers of any kind: m_n = sum_j C(n-1, j-1) k_j m_(n-j)."""
+    moments: list[Any] = [1]
     for n in range(1, len(cumulants) + 1):
-        terms = (comb(n - 1, j - 1) * cumulants[j - 1] * moments[n - j] for j in range(2, n + 1))
-        moments.append(sum(terms, start=Fraction(0)))
+        moments.append(
+            sum(comb(n - 1, j - 1) * cumulants[j - 1] * moments[n - j] for j in range(1, n + 1))
+        )
     return moments
 
 

@@ -30,9 +30,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead
 @_STAGES
 @click.option("--formula", metavar="STAGE.ATTRIBUTE", help="Print this closed form.")
 @click.option("--latex", is_flag=True, help="Print the formula as LaTeX.")
-def predict(
-    as_json: bool, stages: str, formula: str | None, latex: bool, **options: Any
-) -> None:
+def predict(as_json: bool, stages: str, formula: str | None, latex: bool, **options: Any) -> None:
     """Predict mean, variance and more of every stage, exactly.
 
     \b

@@ -13,7 +13,7 @@ from math import factorial, perm, prod
 
 from .geometric import spectral_mean
 from .positions import by_distance, matrices, matrix_mean
-from .trigonometric import LABELS, Encoding, Part, wave_sum
+from .trigonometric import LABELS, Encoding, Part, is_free, wave_sum
 
 SPECTRAL_LIMIT = 5e7
 """Combinations of frequencies that are summed at most: some seconds."""
@@ -63,7 +63,7 @@ def place_average(encoding: Encoding, parts: tuple[Part, ...], seq_len: int) -> 
 
 def merge_free(parts: tuple[Part, ...]) -> list[Part]:
     """Join the contractions that show the free index -1: they are averaged over it together."""
-    free = [part for part in parts if any(index < 0 for _, indices in part for index in indices)]
+    free = [part for part in parts if is_free(part)]
     closed = [part for part in parts if part not in free]
     joined: list[tuple[str, tuple[int, ...]]] = []
     offset = 0

@@ -67,6 +67,11 @@ class Encoding:
         return table
 
 
+def is_free(part: Part) -> bool:
+    """Whether a contraction shows the free index, a channel."""
+    return any(index < 0 for _, indices in part for index in indices)
+
+
 def _opposite(wave: Wave) -> Wave:
     return -wave[0], -wave[1], -wave[2]
 
@@ -157,7 +162,7 @@ def wave_sum(encoding: Encoding, part: Part, channel: int | None = None) -> Wave
 
     A free index -1 is averaged over the channels, or held at ``channel``.
     """
-    free = any(index < 0 for _, indices in part for index in indices)
+    free = is_free(part)
     frequencies = encoding.frequencies()
     lone = encoding.turning % 2
     bands: list[tuple[NDArray[np.float64], tuple[tuple[Wave, complex], ...]]] = []

@@ -55,6 +55,23 @@ def refusal(field: str, accepted: str, given: object) -> str:
     return f"{field} must be {accepted}, got {shorten(given)}"
 
 
+@contextmanager
+def double_precision(name: str) -> Iterator[None]:
+    """Refuse, by the name of what is read, a number that leaves the range of double precision.
+
+    Raises:
+        ValueError: one inside is too large, or too small to be told from 0.
+    """
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        try:
+            yield
+        except (OverflowError, FloatingPointError, ZeroDivisionError):
+            raise ValueError(
+                f"{name}: beyond double precision with this spec; "
+                "accepted: scales, means and standard deviations nearer to 1"
+            ) from None
+
+
 LISTED = 200
 """Characters of names that a message lists, which has to stay below 300."""
 

@@ -124,6 +124,38 @@ class Distribution(Immutable):
         zero = self.scale == 0
         return zero if isinstance(zero, np.ndarray) else bool(zero)
 
+    @property
+    def gaussian(self) -> bool:
+        """Whether draws are normal, or all one number; of single numbers."""
+        return self.law is GAUSSIAN or bool(self.degenerate)
+
+    @property
+    def nothing(self) -> bool:
+        """Whether all draws are 0; of single numbers."""
+        return bool(self.degenerate and self.location == 0)
+
+    @property
+    def skewness(self) -> float:
+        """|kappa_3| / kappa_2^(3/2), 0 where the variance is."""
+        return abs(self._standardised(3))
+
+    @property
+    def excess_kurtosis(self) -> float:
+        """kappa_4 / kappa_2^2, 0 where the variance is."""
+        return self._standardised(4)
+
+    @property
+    def departure(self) -> float:
+        """How far the law is from a Gaussian: |excess kurtosis| + skewness^2."""
+        return abs(self.excess_kurtosis) + self.skewness**2
+
+    def _standardised(self, order: int) -> float:
+        """A cumulant of Z in units of its std, which no scale makes too small or too large."""
+        if self.degenerate:
+            return 0.0
+        value, variance = float(self.law.cumulant(order)), float(self.law.cumulant(2))
+        return float(value / variance ** (order / 2))
+
     def sample(self, rng: np.random.Generator, shape: Shape) -> Floats:
         """Return independent float64 draws.
 

@@ -12,11 +12,12 @@ formula.
 
 from __future__ import annotations
 
-from math import comb, factorial, lgamma, log
+from math import factorial, lgamma, log
 from typing import Any
 
 import numpy as np
 
+from varprop.algebra.discrete import raw_moments
 from varprop.fields.numeric import Floats
 
 STEP = 0.2
@@ -104,16 +105,8 @@ def _end(
 
 def _raw_moment(degrees: Floats, variance: Floats, square: Floats, order: int) -> Any:
     """E Y^order from the cumulants 2^(j-1) (j-1)! a^(j-1) (D a + j F)."""
-    moments: list[Any] = [1.0]
-    for n in range(1, order + 1):
-        moments.append(
-            sum(
-                comb(n - 1, j - 1)
-                * (2 ** (j - 1) * factorial(j - 1))
-                * variance ** (j - 1)
-                * (degrees * variance + j * square)
-                * moments[n - j]
-                for j in range(1, n + 1)
-            )
-        )
-    return moments[order]
+    cumulants = [
+        factorial(j - 1) * (2 * variance) ** (j - 1) * (degrees * variance + j * square)
+        for j in range(1, order + 1)
+    ]
+    return raw_moments(cumulants)[order]

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from varprop.fields.numeric import Floats
+from varprop.quadrature.log_laws import log_chi_squares
 
-from .chi_square import ratio_mean
 from .pairings import ROWS, Product, Terms, pairings
 from .record import Record
+from .weights import weight
+
+DEEP = 92.0
+"""What is left out of the law of a length is exp(-DEEP): fourth powers then keep all digits."""
 
 
 def rising(degrees: Any, count: int) -> Any:
@@ -33,26 +35,6 @@ def rising(degrees: Any, count: int) -> Any:
 def polynomial(coefficients: dict[int, int], width: Any) -> Any:
     """Its value: exact for a Fraction or a symbol."""
     return sum((number * width**power for power, number in coefficients.items()), start=0 * width)
-
-
-def weight(
-    record: Record, variance: float, square: Any, entries: int, pairs: int, power: int
-) -> Any:
-    """a^pairs d^(power + entries/2) E[Y^power / (Y + C)^(power + entries/2)].
-
-    It is what a row's ``entries`` of which 2 ``pairs`` found a partner are worth, times
-    |y|^(2 power); Y is the sum of squares with 2 (entries - pairs) degrees more.
-    """
-    inverse = power + entries / 2
-    degrees = record.degrees + 2 * (entries - pairs)
-    mean = _ratio if isinstance(square, float) else ratio_mean
-    found = mean(degrees, variance, square, record.constant, power, inverse)
-    return variance**pairs * record.width**inverse * found
-
-
-@lru_cache(maxsize=4096)
-def _ratio(*arguments: Any) -> float:
-    return float(ratio_mean(*arguments))
 
 
 def on_sphere(product: Product, powers: Sequence[int], width: Any, centred: bool) -> Any:
@@ -125,7 +107,9 @@ def _given_shared(
     group: tuple[int, ...],
 ) -> float:
     amount = record.shared(tokens[group[0]], tokens[group[1]])
-    squares, chances = lengths(record.degrees, amount)
+    law = log_chi_squares(float(record.degrees), depth=DEEP)
+    each = amount * np.exp(law.points)
+    squares = record.degrees * each
     width, total = Fraction(record.width), 0.0
     for (pairs, fixed), coefficients in terms.items():
         joined = _joined(fixed)
@@ -136,7 +120,7 @@ def _given_shared(
         shape = polynomial(coefficients, width) * sum(polynomial(p, width) for p in again.values())
         if shape == 0:
             continue
-        values = chances * (squares / record.degrees) ** (count // 2)
+        values = law.weights * each ** (count // 2)
         for i in active:
             inside = i in group
             variance = record.variance - amount if inside else record.variance
@@ -161,18 +145,3 @@ def _joined(fixed: Product) -> Product:
 
     free = None if fixed.free is None else one(fixed.free)
     return Product(tuple(sorted(map(one, fixed.closed))), free)
-
-
-def lengths(degrees: int, variance: float) -> tuple[Floats, Floats]:
-    """Nodes and weights for the squared length of a Gaussian vector, in the log of that.
-
-    Its density exp(D/2 (x - e^x)) is analytic, and falls off at both ends, so the trapezoidal rule
-    converges exponentially; half a standard deviation apart it is exact in double precision.
-    """
-    spread = (2 / degrees) ** 0.5
-    step = min(0.15, spread / 2)
-    left, right = 92 / degrees + 10 * spread, np.log1p(92 / degrees) + 10 * spread
-    logs = step * np.arange(-int(left / step), int(right / step) + 2)
-    chances = np.exp(degrees / 2 * (1 + logs - np.exp(np.minimum(logs, 300.0))))
-    kept = chances > 0
-    return degrees * variance * np.exp(logs[kept]), chances[kept] / chances.sum()

@@ -11,7 +11,6 @@ sums of x^2 and of x over independent channels, whose joint cumulants add up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from itertools import product
 from math import comb, factorial
@@ -19,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from varprop.algebra.discrete import central_moments
 from varprop.fields.numeric import Floats
+from varprop.stages.rows import splits
 
+from .fixed_rows import FixedRows
 from .record import HIGHEST, Record
-from .table import FixedParts
 
 LIMIT = 0.02
 """Bound on the error, E h^4, beyond which nothing is told."""
@@ -31,7 +32,7 @@ ENTRIES = 2**22
 PART = 2**16
 """Entries whose cumulants are held at once."""
 ORDER = 4
-Key = tuple[int, int]
+Key = tuple[int, ...]
 
 
 class Expansion:
@@ -49,7 +50,7 @@ class Expansion:
             return found[0][0], [moment[0] for moment in found[1]]
         if record.length * record.width > ENTRIES:
             return None
-        fixed = FixedParts(record._replace(layernorm=False))
+        fixed = FixedRows(record._replace(layernorm=False))
         step = max(1, PART // record.width)
         parts = []
         for first in range(0, record.length, step):
@@ -115,7 +116,9 @@ def _row_moments(record: Record, fixed: Floats, copies: int) -> tuple[Floats, li
             for n in range(HIGHEST + 1)
         ]
     highest = 2 * ORDER if record.layernorm else 0
-    keys = [(a, b) for a in range(ORDER + 1) for b in range(highest + 1) if 2 * a + b <= 2 * ORDER]
+    keys: list[Key] = [
+        (a, b) for a in range(ORDER + 1) for b in range(highest + 1) if 2 * a + b <= 2 * ORDER
+    ]
     joint = {key: raw[2 * key[0] + key[1]] for key in keys}
     sums = {key: copies * k.sum(axis=1) for key, k in _cumulants(joint, keys).items()}
     squares = sums[1, 0]
@@ -136,12 +139,8 @@ def _row_moments(record: Record, fixed: Floats, copies: int) -> tuple[Floats, li
 
 def _entry_moments(record: Record, fixed: Floats) -> list[Any]:
     """E x^n of an entry x = mask * (noise + fixed), for n = 0 ... 8."""
-    noise: list[Any] = [1.0, 0.0]
     gaussian = (record.mean, record.variance, *(0.0,) * (HIGHEST - 2))
-    cumulants = record.cumulants or gaussian
-    for n in range(2, HIGHEST + 1):
-        terms = (comb(n - 1, j - 1) * cumulants[j - 1] * noise[n - j] for j in range(2, n + 1))
-        noise.append(sum(terms))
+    noise = central_moments(record.cumulants or gaussian)
     keep = 1 - record.dropout
     found: list[Any] = [np.ones_like(fixed)]
     for n in range(1, HIGHEST + 1):
@@ -150,29 +149,18 @@ def _entry_moments(record: Record, fixed: Floats) -> list[Any]:
     return found
 
 
-def _blocks(key: Key, value: Callable[[Key, Key], Any]) -> Any:
-    """sum over blocks that hold the first variable: ways * value(block, what is left)."""
-    a, b = key
-    held = (1, 0) if a else (0, 1)
-    return sum(
-        comb(a - held[0], i - held[0])
-        * comb(b - held[1], j - held[1])
-        * value((i, j), (a - i, b - j))
-        for i in range(held[0], a + 1)
-        for j in range(held[1], b + 1)
-    )
-
-
 def _cumulants(moments: dict[Key, Any], keys: list[Key]) -> dict[Key, Any]:
     found: dict[Key, Any] = {}
     for key in keys[1:]:
-        found[key] = 0.0  # the whole as one block is what is asked for
-        found[key] = moments[key] - _blocks(key, lambda block, rest: found[block] * moments[rest])
+        parts = (
+            found[block] * ways * moments[rest] for ways, block, rest in splits(key) if any(rest)
+        )
+        found[key] = moments[key] - sum(parts)
     return found
 
 
 def _moments(cumulants: dict[Key, Any], keys: list[Key]) -> dict[Key, Any]:
     found: dict[Key, Any] = {keys[0]: 1.0}
     for key in keys[1:]:
-        found[key] = _blocks(key, lambda block, rest: cumulants[block] * found[rest])
+        found[key] = sum(ways * cumulants[block] * found[rest] for ways, block, rest in splits(key))
     return found

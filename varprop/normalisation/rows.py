@@ -7,17 +7,16 @@ from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
-from varprop.encodings.trigonometric import LABELS, Part
+from varprop.encodings.trigonometric import LABELS, is_free
 
 from .directions import on_sphere, shared_group, uniform_mean
 from .distinct import distinct_mean
 from .expansion import LIMIT, Expansion
 from .masked import masked_moment
-from .pairings import ROWS, Product, Vertex
+from .pairings import ROWS, Product
+from .reading import Parts, independent, read, split, vanishes
 from .record import Record
 from .sinusoidal import SinusoidalRows
-
-Parts = tuple[Part, ...]
 
 
 class Place(NamedTuple):
@@ -52,17 +51,17 @@ class NormedRows:
         shown = {name[-1] for part in parts for name, _ in part if name[0] == "y"}
         if place is None and len(shown) > record.length:
             return None
-        if self._vanishes(parts, tokens):
+        if vanishes(record, parts, tokens):
             return 0.0
         turned = [part for part in parts if any(name[0] != "y" for name, _ in part)]
         if turned:
             # A rotation keeps the sum over channels of squares, and nothing else is known of it.
-            whole = len(turned) == 2 and turned[0] == turned[1] and _is_free(turned[0])
+            whole = len(turned) == 2 and turned[0] == turned[1] and is_free(turned[0])
             if not whole or place is not None:
                 return None
             row = (next(part for part in turned[0] if part[0][0] == "y")[0], (-1,))
             parts = (*(part for part in parts if part not in turned), (row,), (row,))
-        product = self._read(parts, tokens)
+        product = read(record, parts, tokens)
         factor = 1.0
         if product.free is not None and (place is None or record.exchangeable):
             product = Product(tuple(sorted((*product.closed, product.free))))
@@ -75,7 +74,7 @@ class NormedRows:
         record = self.record
         if record.layernorm and any(sum(vertex) == 1 for vertex in product.closed):
             return 0.0  # a free entry that is averaged over channels
-        rest, powers = _split(product)
+        rest, powers = split(product)
         if record.constant == 0:
             factor *= float(record.width ** sum(powers))
             powers = [0] * ROWS
@@ -84,7 +83,7 @@ class NormedRows:
             found = 1.0
         elif record.gaussian and record.exchangeable:
             found = uniform_mean(record, rest, powers, tokens)
-        elif not self._independent(rest, powers, tokens):
+        elif not independent(record, rest, powers, tokens):
             found = None
         elif record.gaussian:
             found = self._sinusoidal(rest, powers, place)
@@ -105,10 +104,10 @@ class NormedRows:
         kept: list[tuple[float, Product, list[int]]] = []
         for factor, tokens, parts in terms:
             held = tokens.ljust(ROWS, "-")
-            if not factor or self._vanishes(parts, held):
+            if not factor or vanishes(self.record, parts, held):
                 continue
-            product, powers = _split(self._read(parts, held))
-            if not self.record.gaussian or not self._independent(product, powers, held):
+            product, powers = split(read(self.record, parts, held))
+            if not self.record.gaussian or not independent(self.record, product, powers, held):
                 return None
             kept.append((factor, product, powers))
         return self._waves.spread(kept, is_vector, positions) if kept else 0.0
@@ -116,17 +115,17 @@ class NormedRows:
     def symbolic(self, parts: Parts, tokens: str, width: Any) -> Any:
         """The same with eps = 0 as an expression in d, or None where that is not known."""
         record, tokens = self.record, tokens.ljust(ROWS, "-")
-        if self._vanishes(parts, tokens):
+        if vanishes(record, parts, tokens):
             return 0
         if record.eps or any(name[0] != "y" for part in parts for name, _ in part):
             return None
-        product = self._read(parts, tokens)
+        product = read(record, parts, tokens)
         factor = 1
         if product.free is not None:
             product, factor = Product(tuple(sorted((*product.closed, product.free)))), 1 / width
         if record.layernorm and any(sum(vertex) == 1 for vertex in product.closed):
             return 0
-        rest, powers = _split(product)
+        rest, powers = split(product)
         if not rest.closed:
             return factor * width ** sum(powers)
         active = [i for i in range(ROWS) if rest.count(i)]
@@ -134,52 +133,6 @@ class NormedRows:
         if not uniform or shared_group(record, active, tokens) != ():
             return None
         return factor * width ** sum(powers) * on_sphere(rest, (0,) * ROWS, width, record.layernorm)
-
-    def _read(self, parts: Parts, tokens: str) -> Product:
-        """Vertices; rows that are equal are counted as the first of them."""
-        free: list[int] | None = None
-        closed: list[Vertex] = []
-        for part in parts:
-            vertex = [0] * (2 * ROWS)
-            if _is_free(part):
-                free = vertex = free or vertex
-            for name, _ in part:
-                vertex[self._first(LABELS.index(name[-1]), tokens)] += 1
-            if not _is_free(part):
-                closed.append(tuple(vertex))
-        return Product(tuple(sorted(closed)), None if free is None else tuple(free))
-
-    def _first(self, row: int, tokens: str) -> int:
-        held = tokens[row]
-        return next(i for i in range(row + 1) if i == row or self.record.identical(tokens[i], held))
-
-    def _vanishes(self, parts: Parts, tokens: str) -> bool:
-        """Whether a row's sum occurs that is 0, or, once beside its length, a row with mean 0.
-
-        The row must be independent of all others that occur.
-        """
-        if self.record.layernorm and any(len(part) == 1 and not _is_free(part) for part in parts):
-            return True
-        names = [[name[-1] for name, _ in part if name[0] == "y"] for part in parts]
-        lengths = [len(part) == 2 and part[0] == part[1] for part in parts]
-        single = [
-            label for one, length in zip(names, lengths, strict=True) if not length for label in one
-        ]
-        shown = {label for one in names for label in one}
-        return self.record.centred and any(
-            single.count(label) == 1 and self._alone(label, shown, tokens) for label in shown
-        )
-
-    def _alone(self, label: str, shown: set[str], tokens: str) -> bool:
-        held = tokens[LABELS.index(label)]
-        others = [tokens[LABELS.index(other)] for other in shown - {label}]
-        return not any(self.record.shared(held, other) for other in others)
-
-    def _independent(self, product: Product, powers: Sequence[int], tokens: str) -> bool:
-        active = [i for i in range(ROWS) if powers[i] or product.count(i)]
-        return not any(
-            self.record.shared(tokens[i], tokens[j]) for i in active for j in active if i < j
-        )
 
     def _sinusoidal(
         self, product: Product, powers: Sequence[int], place: Place | None
@@ -231,17 +184,3 @@ class NormedRows:
                 f"expansion (E h^4 = {self.expansion.bound:.2g}, at most {LIMIT:g})"
             )
         return None
-
-
-SQUARES = tuple(tuple(2 * (i == row) for i in range(2 * ROWS)) for row in range(ROWS))
-"""The vertices of |y|^2."""
-
-
-def _split(product: Product) -> tuple[Product, list[int]]:
-    """Take out the powers of |y|^2 of each row."""
-    powers = [product.closed.count(square) for square in SQUARES]
-    return Product(tuple(v for v in product.closed if v not in SQUARES), product.free), powers
-
-
-def _is_free(part: Part) -> bool:
-    return any(index < 0 for _, indices in part for index in indices)

@@ -17,16 +17,13 @@ import numpy as np
 
 from varprop.encodings import place_average
 from varprop.fields.numeric import Floats
-from varprop.quadrature.lengths import over_lengths
 
-from .directions import polynomial, weight
+from .directions import polynomial
 from .distinct import distinct_mean
+from .fixed_rows import FixedRows
 from .pairings import ROWS, Product, Term, Terms, Vertex, pairings
 from .record import Record
-from .table import FixedParts
-
-DIRECT = 512
-"""Positions up to which each has a quadrature of its own."""
+from .weights import weight, weights_along
 
 PLACES = 2**22
 """Places at which a mean is computed at most."""
@@ -36,7 +33,7 @@ class SinusoidalRows:
     """Products of Gaussian rows with sinusoidal positions, at a place or on average over them."""
 
     def __init__(self, record: Record) -> None:
-        self.record, self.fixed = record, FixedParts(record)
+        self.record, self.fixed = record, FixedRows(record)
         self._weights: dict[tuple[int, int, int], Any] = {}
         self._averages: dict[tuple[Product, tuple[int, ...]], float | None] = {}
 
@@ -200,24 +197,6 @@ class SinusoidalRows:
                 square = record.width / 2 * record.amplitude**2
                 found = weight(record, record.variance, square, *key)
             else:
-                found = _along(record, self.fixed.sums(2), key)
+                found = weights_along(record, self.fixed.sums(2), key)
             self._weights[key] = found
         return self._weights[key]
-
-
-def _along(record: Record, squares: Floats, key: tuple[int, int, int]) -> Floats:
-    """A row's weight at each squared length; where these are many, interpolated in log(Y + C).
-
-    A weight is analytic wherever |f~|^2 + D a + C has a positive real part.
-    """
-    offset = record.degrees * record.variance + record.constant
-    if len(squares) <= DIRECT or offset == 0:
-        found: Floats = weight(record, record.variance, squares, *key)
-        return found
-
-    def evaluate(sizes: Floats) -> Floats:
-        values: Floats = weight(record, record.variance, np.maximum(sizes - offset, 0.0), *key)
-        return values[None]
-
-    along: Floats = over_lengths(evaluate, squares + offset)[0]
-    return along

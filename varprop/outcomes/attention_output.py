@@ -15,14 +15,17 @@ where cross is what rows have in common, sigma^2 the rest of an entry's mean squ
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from varprop.norms import LayerNorm
 from varprop.outcomes.moments import OutcomeMoments, quantity
+from varprop.outcomes.neglected import position_share
 from varprop.outcomes.softmax_law import SoftmaxLaw
 from varprop.outcomes.softmax_rows import mean_over
+from varprop.positions import Rotary, Sinusoidal
 
 
 class AttentionOutput(OutcomeMoments):
@@ -87,14 +90,53 @@ class AttentionOutput(OutcomeMoments):
 
     @quantity
     def method(self) -> Any:
-        """That of the weights."""
-        return self.prediction["attention"].method
+        """That of the weights, and what positions change besides."""
+        method = self.prediction["attention"].method
+        for words, size in (
+            ("positions of short rows nearer to each other", self._early),
+            ("keys that are turned against each other", self._turned),
+        ):
+            if size:
+                kept = "asymptotic: neglected" if method == "quadrature" else method
+                method = f"{kept}, {words} ({size:.1g})"
+        return method
 
     @quantity
     def error(self) -> Any:
         """That of the weights, and of a mean of the value weights that meets unequal channels."""
         error = float(self.prediction["attention"].error)
-        return error + self._uneven
+        return error + self._uneven + self._early + self._turned
+
+    @property
+    def _turned(self) -> float:
+        """Share of what keys have along h, which rotary positions turn from key to key."""
+        rows, front = self._rows, self._rows.front
+        if not isinstance(front.spec.position, Rotary) or rows.is_equal:
+            return 0.0
+        known, square, averages = self._square, front.rows.second_moment, rows.averages
+        if not known or not square or averages is None:
+            return 0.0
+        return float(square) * mean_over(rows.lengths, averages.along) / known
+
+    @property
+    def _early(self) -> float:
+        """Bound of what rows of a causal mask with sinusoidal positions are off by, relative.
+
+        Their first i keys have more in common than all have, by up to what one has with itself.
+        """
+        rows, front = self._rows, self._rows.front
+        spec = front.spec
+        if not (spec.causal and isinstance(spec.position, Sinusoidal)) or front.length == 1:
+            return 0.0
+        known, cross, square = self._square, self._cross, front.rows.second_moment
+        if known is None or cross is None or not square:
+            return 0.0
+        share = position_share(front)
+        uneven = share / (2 * front.width) if front.width % 2 else 0.0  # |f|^2 of unequal size
+        lengths = rows.lengths.points
+        off = (float(square) - cross) * mean_over(rows.lengths, share * (1 - 1 / lengths))
+        off += float(square) * mean_over(rows.lengths, uneven / lengths)
+        return front.width * off / known if known > 0 else math.inf
 
     @property
     def _uneven(self) -> float:
@@ -132,15 +174,16 @@ class AttentionOutput(OutcomeMoments):
             each = free * ((d - 1) * others + averages.along + averages.across)
             masked = np.zeros_like(each)
             if self._noise:
-                masked = free * ((d - 1) * others + rows.other_norms + averages.own_norm)
+                masked = free * ((d - 1) * others + averages.other_norms + averages.own_norm)
                 masked += d * averages.squares * cross
-        return mean_over(rows.lengths, each + d * cross + self._noise * masked)
+        total = mean_over(rows.lengths, each + d * cross + self._noise * masked)
+        return max(total, 0.0)
 
     @property
     def _cross(self) -> float | None:
-        """What rows have in common, per entry."""
+        """What rows have in common, per entry; sinusoidal ones far apart may cancel: below 0."""
         front = self._rows.front
         if front.is_exact or front.length == 1:
             return 0.0
         found = front.rows.cross_position_moment
-        return None if found is None else max(float(found), 0.0)
+        return None if found is None else float(found)

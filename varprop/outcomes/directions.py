@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from varprop.fields.numeric import Floats
-from varprop.outcomes.rules import TAIL, chi, gaussian, legendre
+from varprop.outcomes.stepped_laws import TAIL, chi, normal, panels
 
 FAR, MANY = 12.0, 128
 """A length of the fixed part, and a number of dimensions, beyond which |x| is never near 0, where
@@ -61,9 +61,9 @@ def directions(dimensions: int, length: float, step: float | None = None) -> Dir
 def _line(length: float, step: float | None) -> tuple[Floats, Floats, Floats]:
     """One dimension: the sign of L + z jumps at z = -L."""
     jump = min(length, TAIL)
-    parts = [legendre(-jump, TAIL, step)]
+    parts = [panels(-jump, TAIL, step)]
     if jump < TAIL:
-        parts.append(legendre(-TAIL, -jump, step))
+        parts.append(panels(-TAIL, -jump, step))
     z, weights = (np.concatenate(both) for both in zip(*parts, strict=True))
     weights = weights * np.exp(z**2 / -2)
     sign = np.repeat([1.0, -1.0][: len(parts)], [len(nodes) for nodes, _ in parts])
@@ -76,7 +76,7 @@ def _cartesian(dimensions: int, length: float, step: float | None) -> tuple[Floa
     cosine = length / math.hypot(length, across)
     sine = across / math.hypot(length, across)
     along = cosine**3 > math.sqrt(0.5) * sine * (1 + cosine**2)
-    z, z_weights = gaussian(step if along else None)
+    z, z_weights = normal(step if along else None)
     r, r_weights = chi(dimensions - 1, None if along else step)
     front = length + z[:, None]
     size = np.hypot(front, r)
@@ -93,7 +93,7 @@ def _polar(dimensions: int, length: float, step: float | None) -> tuple[Floats, 
     middle = math.hypot(length, math.sqrt(dimensions - 1))  # |x| is this to about 1
     low = max(0.0, middle - TAIL - 1)
     high = middle + TAIL + 1
-    size, weights = legendre(low, high, step)
+    size, weights = panels(low, high, step)
     pull = length * size
     bend = dimensions - 2
     highest = 2 * pull / (bend + np.sqrt(bend**2 + 4 * pull**2))
@@ -102,7 +102,7 @@ def _polar(dimensions: int, length: float, step: float | None) -> tuple[Floats, 
     # 1 - cos(a) >= 2 (a / pi)^2.
     half = np.minimum(math.pi, TAIL * (math.pi / 2) / np.sqrt(np.maximum(bend + pull, 1e-300)))
     left, right = np.maximum(0, centre - half), np.minimum(math.pi, centre + half)
-    nodes, angle_weights = legendre(0.0, 1.0, ANGLES)
+    nodes, angle_weights = panels(0.0, 1.0, ANGLES)
     angle = left[:, None] + (right - left)[:, None] * nodes
     exponent = (dimensions - 1) * np.log(size) - (size - length) ** 2 / 2
     exponent = exponent[:, None] - pull[:, None] * (2 * np.sin(angle / 2) ** 2)

@@ -13,7 +13,7 @@ import numpy as np
 
 from varprop.encodings import Encoding
 from varprop.fields.numeric import Floats
-from varprop.outcomes.rules import gauss
+from varprop.quadrature.gauss import Law, gauss, krylov
 
 MOST, LONGEST, FEWEST = 2**24, 2**16, 64
 """Sinusoidal entries and positions that are looked at; of longer sequences a subset is."""
@@ -65,8 +65,9 @@ def sinusoidal_parts(
         error = float(np.sqrt(square).std() / np.sqrt(square).mean() / math.sqrt(len(sums)))
     total_square = total**2
     if nodes is not None:
-        square, weights, (total, total_square) = gauss(square, weights, nodes, total, total_square)
-        square = np.maximum(square, 0.0)
+        rule = gauss(krylov(Law(square, weights), nodes))
+        square, weights = np.maximum(rule.law.points, 0.0), rule.law.weights
+        total, total_square = rule.projected(total), rule.projected(total_square)
     return FixedParts(np.sqrt(square), total, total_square, weights, error)
 
 

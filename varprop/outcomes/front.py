@@ -6,8 +6,10 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from varprop.initializers.distributions import GAUSSIAN, Distribution
+from varprop.initializers.distributions import Distribution
 from varprop.positions import Learned, Rotary, Sinusoidal
+from varprop.stages.context import Context
+from varprop.stages.rows import Source
 
 if TYPE_CHECKING:
     from varprop.predict import Prediction
@@ -41,17 +43,15 @@ class Front:
         return float(drawn.cumulant(2)) + float(drawn.cumulant(1)) ** 2
 
     @cached_property
-    def sources(self) -> list[tuple[Distribution, float]]:
-        """What a row draws for itself, and its factor."""
-        own = [(self.drawn("embedding"), float(self.spec.embedding_scale))]
-        if isinstance(self.spec.position, Learned):
-            own.append((self.drawn("position"), 1.0))
-        return [(entry, factor) for entry, factor in own if factor != 0]
+    def sources(self) -> list[Source]:
+        """What a row draws for itself or its token, and its factor."""
+        own, token, _ = Context(self.spec).rows("input").sources
+        return [source for source in token + own if source.scale != 0]
 
     @cached_property
     def row_variance(self) -> float:
         """sigma^2: variance of an entry of a row, of what the row draws for itself."""
-        return sum(factor**2 * float(entry.cumulant(2)) for entry, factor in self.sources)
+        return float(sum(factor**2 * entry.cumulant(2) for entry, factor in self.sources))
 
     @cached_property
     def square(self) -> float:
@@ -75,17 +75,17 @@ class Front:
             and not isinstance(spec.position, (Sinusoidal, Rotary))
             and spec.dropout == 0
             and spec.token_repeat == 0
-            and (spec.segment is None or _is_nothing(self.drawn("segment")))
+            and (spec.segment is None or self.drawn("segment").nothing)
         )
-        rows = all(_is_gaussian(entry) for entry, _ in self.sources)
+        rows = all(_is_centred(entry) for entry, _ in self.sources)
         weights = all(
-            isinstance(getattr(spec, field), str) or _is_gaussian(self.drawn(field))
+            isinstance(getattr(spec, field), str) or _is_centred(self.drawn(field))
             for field in ("query", "key")
         )
         bias = self.drawn("query_bias")
         if self.aligned or self.query_identity:
-            return plain and rows and weights and _is_nothing(bias)
-        return plain and rows and weights and _is_gaussian(bias)
+            return plain and rows and weights and bias.nothing
+        return plain and rows and weights and _is_centred(bias)
 
     @property
     def is_equal(self) -> bool:
@@ -155,9 +155,6 @@ class Front:
         return third / variance**1.5 if variance > 0 and variance**1.5 > 0 else 0.0
 
 
-def _is_gaussian(drawn: Distribution) -> bool:
-    return bool((drawn.law is GAUSSIAN or drawn.degenerate) and drawn.location == 0)
-
-
-def _is_nothing(drawn: Distribution) -> bool:
-    return bool(drawn.degenerate and drawn.location == 0)
+def _is_centred(drawn: Distribution) -> bool:
+    """Whether a law is Gaussian with mean 0."""
+    return bool(drawn.gaussian and drawn.location == 0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from varprop.algebra import einsum, iid
 from varprop.algebra.tensors import Tensor
 from varprop.outcomes.hidden import Hidden
+from varprop.outcomes.moments import OutcomeMoments
 from varprop.stages.derivation import ClosedForm, Parts, closed_form
 from varprop.stages.model import Model
 from varprop.stages.place_polynomials import PlacePolynomial
@@ -95,3 +98,24 @@ class Head:
         k4, k31, k3, m1, m2, m3, m4 = known
         shared = m4 - 4 * m3 * m1 - 3 * m2**2 + 12 * m2 * m1**2 - 6 * m1**4
         return k4 + 4 * (k31 - k3 * m1) + shared
+
+
+class HeadMoments(OutcomeMoments):
+    """Moments of a stage behind the output head, for a spec of single numbers."""
+
+    @cached_property
+    def hidden(self) -> Hidden:
+        """The hidden state."""
+        return Hidden(self.prediction.spec)
+
+    @cached_property
+    def tied(self) -> bool:
+        """Whether the head is the table."""
+        return bool(self.prediction.spec.output_head == "tied")
+
+    @cached_property
+    def head(self) -> Head:
+        """The head's rows against hidden states that are independent of them."""
+        spec = self.prediction.spec
+        factor = float(spec.output_scale) * float(spec.hidden_scale)
+        return Head(self.hidden, "embedding" if self.tied else "output_head", factor)

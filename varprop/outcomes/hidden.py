@@ -15,24 +15,20 @@ import numpy as np
 
 from varprop.encodings import Encoding
 from varprop.initializers import Initializer
-from varprop.initializers.distributions import GAUSSIAN, Distribution
+from varprop.initializers.distributions import Distribution
 from varprop.norms import LayerNorm
 from varprop.outcomes.directions import Directions, directions
 from varprop.outcomes.fixed_parts import FixedParts, level_part, sinusoidal_parts
 from varprop.outcomes.power_sums import PowerSums
-from varprop.positions import Learned, Sinusoidal
+from varprop.positions import Sinusoidal
 from varprop.spec import TransformerSpec
+from varprop.stages.context import Context
 
 NODES = 16
 """Nodes of the rule for all positions."""
 
 ODD = (3, 5, 7)
 """Orders of the cumulants that vanish if a law is symmetric; laws that are not have a third."""
-
-
-def is_gaussian(drawn: Distribution) -> bool:
-    """Whether entries are normal, or all one number."""
-    return drawn.law is GAUSSIAN or bool(drawn.degenerate)
 
 
 class Hidden:
@@ -52,11 +48,9 @@ class Hidden:
         self.centred = isinstance(spec.norm, LayerNorm)
         self.dimensions = self.width - self.centred
         self.turning = isinstance(spec.position, Sinusoidal)
-        self.scale = float(spec.embedding_scale)
-        self.table = spec.distribution("embedding")
-        self.others = [spec.distribution("position")] if isinstance(spec.position, Learned) else []
-        if spec.segment is not None:
-            self.others.append(spec.distribution("segment"))
+        own, (token,), common = Context(spec).rows("input").sources
+        self.table, self.scale = token.entry, float(token.scale)
+        self.others = [source.entry for source in own + common]
         means = [float(part.cumulant(1)) for part in self.others]
         self.level = math.fsum([self.scale * float(self.table.cumulant(1)), *means])
         self.table_std = math.sqrt(self.table.cumulant(2))
@@ -72,7 +66,7 @@ class Hidden:
     @property
     def gaussian(self) -> bool:
         """Whether all noise is Gaussian."""
-        return all(map(is_gaussian, self.drawn))
+        return all(part.gaussian for part in self.drawn)
 
     @property
     def symmetric(self) -> bool:

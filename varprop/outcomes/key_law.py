@@ -25,8 +25,8 @@ from varprop.fields.numeric import Floats
 from varprop.outcomes.front import Front
 from varprop.outcomes.row_law import Own, Parts, RowLaw
 from varprop.outcomes.row_nodes import few, row_law
-from varprop.quadrature.chi_square import log_beta, log_chi_squares
 from varprop.quadrature.gauss import CERTAIN, Law, gaussian, sphere_coordinate
+from varprop.quadrature.log_laws import log_beta, log_chi_squares
 
 COORDINATES = 32
 """Gauss nodes of one coordinate of a unit vector, before they are compressed."""
@@ -56,19 +56,24 @@ def parts_of(front: Front) -> Parts:
     return Parts(square * front.second("key") * head * d, drawn, bias, strength, rest)
 
 
-def exact_law(front: Front) -> RowLaw:
-    """Return the law where keys given the query are independent Gaussians."""
+def exact_law(front: Front, odd: bool = False) -> RowLaw:
+    """Return the law where keys given the query are independent Gaussians.
+
+    Args:
+        front: the specification.
+        odd: whether what is averaged is no even function of s: E max p grows like s from 1/n.
+    """
     parts, d = parts_of(front), front.width
     sign = math.copysign(1, front.scale)
     if not front.aligned:
-        return row_law(parts, _apart(d, 0.0, 1.0), front.length)
+        return row_law(parts, _apart(d, 0.0, 1.0, odd), front.length)
     if front.spec.shared_qk and not front.query_identity:
         parts, norm = _shared(parts, front)
         return row_law(parts, _along(d, sign, 0.0), front.length, norm)
     return row_law(parts, _along(d, sign, 0.0), front.length)
 
 
-def _apart(d: int, mean: float, std: float) -> Own:
+def _apart(d: int, mean: float, std: float, odd: bool) -> Own:
     """b = mean + std sqrt(G) c."""
     coordinate = sphere_coordinate(d, COORDINATES)
 
@@ -77,7 +82,7 @@ def _apart(d: int, mean: float, std: float) -> Own:
             mean + std * np.sqrt(d * strength)[:, None] * coordinate.points, np.float64
         )
 
-    return Own(standing, lambda strength: d * strength, coordinate.weights, mean != 0, False)
+    return Own(standing, lambda strength: d * strength, coordinate.weights, odd or mean != 0, False)
 
 
 def _along(d: int, factor: float, std: float) -> Own:
@@ -104,7 +109,9 @@ def _shared(parts: Parts, front: Front) -> tuple[Parts, Floats]:
     return parts._replace(strength=law), front.width * whole
 
 
-def matched_law(front: Front, variance: float, own_mean: float, own_square: float) -> RowLaw:
+def matched_law(
+    front: Front, variance: float, own_mean: float, own_square: float, odd: bool = False
+) -> RowLaw:
     """Return a law of the same structure with E s^2, E a and E a^2 as given."""
     parts, d = parts_of(front), front.width
     norm = None
@@ -126,7 +133,7 @@ def matched_law(front: Front, variance: float, own_mean: float, own_square: floa
         std = math.sqrt(
             left / (variance * float(others @ rest) * float(masses @ (inner * strength)))
         )
-        return row_law(parts, _apart(d, mean, std), front.length)
+        return row_law(parts, _apart(d, mean, std, odd), front.length)
     # E a = factor E[s sqrt(Q)], E a^2 = factor^2 E[s^2 Q] + std^2 E s^2.
     along = np.sqrt(slope * strength + offset)
     first = root * float(masses @ (along * np.sqrt(d * strength)))

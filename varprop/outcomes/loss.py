@@ -6,15 +6,14 @@ import math
 from functools import cached_property
 from typing import Any, ClassVar
 
-from varprop.outcomes.head import Head
-from varprop.outcomes.hidden import Hidden, is_gaussian
-from varprop.outcomes.moments import OutcomeMoments, quantity
+from varprop.outcomes.head import HeadMoments
+from varprop.outcomes.moments import quantity
 from varprop.outcomes.own_loss import grid_step, own_token_loss
 from varprop.outcomes.own_token import OwnToken
 from varprop.quadrature import expected_loss, expected_loss_excess
 
 
-class Loss(OutcomeMoments):
+class Loss(HeadMoments):
     """The first cross-entropy, E log sum_v e^{l_v} - E l_target.
 
     Given the hidden state, the logits of a Gaussian head are independent N(shared, spread) with
@@ -37,23 +36,6 @@ class Loss(OutcomeMoments):
     )
 
     @cached_property
-    def hidden(self) -> Hidden:
-        """The hidden state, of a spec of single numbers."""
-        return Hidden(self.prediction.spec)
-
-    @cached_property
-    def tied(self) -> bool:
-        """Whether the head is the table."""
-        return bool(self.prediction.spec.output_head == "tied")
-
-    @cached_property
-    def head(self) -> Head:
-        """The head's rows against hidden states that are independent of them."""
-        spec = self.prediction.spec
-        factor = float(spec.output_scale) * float(spec.hidden_scale)
-        return Head(self.hidden, "embedding" if self.tied else "output_head", factor)
-
-    @cached_property
     def own(self) -> OwnToken | None:
         """The own token's logit, if it is not just like any other's."""
         if not self.tied or not self.hidden.live:
@@ -74,8 +56,8 @@ class Loss(OutcomeMoments):
         if not self.error:
             return "quadrature"
         what = "logits taken to be Gaussian given the hidden state"
-        if not self.tied or self.head_is_gaussian:
-            what = what if not self.head_is_gaussian else "the own token's logit"
+        if not self.tied or self.head.drawn.gaussian:
+            what = what if not self.head.drawn.gaussian else "the own token's logit"
         return f"asymptotic: {what}, to a relative error of about {self.error:.1g}"
 
     @quantity
@@ -83,15 +65,10 @@ class Loss(OutcomeMoments):
         """The relative error, from the logits' excess kurtosis and skewness given h."""
         if not self.hidden.live or self.vocab_size == 1:
             return 0.0
-        error = 0.0 if self.head_is_gaussian else self._tails()
+        error = 0.0 if self.head.drawn.gaussian else self._tails()
         if self.own is not None and self.own.known:
             error += self.own.error
         return error
-
-    @cached_property
-    def head_is_gaussian(self) -> bool:
-        """Whether the entries of the head are."""
-        return is_gaussian(self.head.drawn)
 
     def _tails(self) -> float:
         """|kurtosis| (1 + m) / 12 + |skewness| sqrt(m (1 + m)) / 6, m = min(spread, 2 log V).
@@ -99,11 +76,10 @@ class Loss(OutcomeMoments):
         The kurtosis given h is that of an entry times sum y^4 / d^2, about 3 / d.
         """
         d, entry = self.hidden.width, self.head.drawn
-        variance = float(entry.cumulant(2))
         most = min(self.head.spread, 2 * math.log(self.vocab_size))
         fourth = self.hidden.sums.of((4,)) or d * min(3.0, d)
-        kurtosis = abs(float(entry.cumulant(4))) / variance**2 * fourth / d**2
-        skewness = abs(float(entry.cumulant(3))) / variance**1.5 / math.sqrt(d)
+        kurtosis = abs(entry.excess_kurtosis) * fourth / d**2
+        skewness = entry.skewness / math.sqrt(d)
         return float(kurtosis * (1 + most) / 12 + skewness * math.sqrt(most * (1 + most)) / 6)
 
     def _over_rows(self, value: float, still: float) -> float:

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, wraps
+from contextlib import AbstractContextManager
+from functools import cached_property, lru_cache, wraps
+from operator import getitem
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from varprop.fields.validation import double_precision
 from varprop.moments import ATTRIBUTES, plain
 from varprop.stages.stage import Outcome
 
 if TYPE_CHECKING:
     from varprop.predict import Prediction
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Keep NumPy to one thread: on tables of some thousand numbers more of them only wait."""
+    limits: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limits
 
 
 def quantity(compute: Callable[[Any], Any]) -> cached_property[Any]:
@@ -27,14 +43,8 @@ def quantity(compute: Callable[[Any], Any]) -> cached_property[Any]:
     def read(moments: OutcomeMoments) -> Any:
         if moments.prediction.spec.shape:
             return moments._broadcast(name)
-        with np.errstate(over="raise", invalid="raise", divide="raise"):
-            try:
-                return compute(moments)
-            except (OverflowError, FloatingPointError, ZeroDivisionError):
-                raise ValueError(
-                    f"{moments.outcome.name}.{name}: beyond double precision with this spec; "
-                    "accepted: scales, means and standard deviations nearer to 1"
-                ) from None
+        with double_precision(f"{moments.outcome.name}.{name}"), _one_thread():
+            return compute(moments)
 
     return cached_property(read)
 
@@ -66,6 +76,12 @@ class OutcomeMoments:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Moments are immutable, {name!r} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Moments are immutable, {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getitem, (self.prediction, self.outcome.name)
 
     @quantity
     def std(self) -> Any:

@@ -86,12 +86,7 @@ def _weights(front: Front) -> float:
         ("key", front.width, front.head),
     ):
         if not isinstance(getattr(front.spec, field), str):
-            drawn = front.drawn(field)
-            variance = float(drawn.cumulant(2))
-            if variance**2 > 0:
-                kurtosis = float(drawn.cumulant(4)) / variance**2
-                skewness = float(drawn.cumulant(3)) ** 2 / variance**3
-                total += 3 * (abs(kurtosis) + skewness) / ((columns + 2) * rows)
+            total += 3 * front.drawn(field).departure / ((columns + 2) * rows)
     return total
 
 

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from varprop.moments import ATTRIBUTES
-from varprop.outcomes.head import Head
-from varprop.outcomes.hidden import Hidden
-from varprop.outcomes.moments import OutcomeMoments, quantity
+from varprop.outcomes.head import HeadMoments
+from varprop.outcomes.moments import quantity
 from varprop.outcomes.own_moments import Known, own_moments
 from varprop.outcomes.own_token import OwnToken
 
 
-class OutputLogits(OutcomeMoments):
+class OutputLogits(HeadMoments):
     """A logit whose row of the head is independent of the hidden state h, |h|^2 = d_model.
 
         l = factor h.e,  factor = output_scale hidden_scale
@@ -36,27 +35,6 @@ class OutputLogits(OutcomeMoments):
     )
     exact: ClassVar[frozenset[str]] = frozenset(ATTRIBUTES)
 
-    @cached_property
-    def hidden(self) -> Hidden:
-        """The hidden state, of a spec of single numbers."""
-        return Hidden(self.prediction.spec)
-
-    @cached_property
-    def factor(self) -> float:
-        """output_scale hidden_scale."""
-        spec = self.prediction.spec
-        return float(spec.output_scale) * float(spec.hidden_scale)
-
-    @cached_property
-    def tied(self) -> bool:
-        """Whether the head is the table."""
-        return bool(self.prediction.spec.output_head == "tied")
-
-    @cached_property
-    def head(self) -> Head:
-        """The head's rows against hidden states that are independent of them."""
-        return Head(self.hidden, "embedding" if self.tied else "output_head", self.factor)
-
     @quantity
     def method(self) -> Any:
         """Exact, quadrature for the own token of Gaussian rows, or asymptotic with its error."""
@@ -64,7 +42,7 @@ class OutputLogits(OutcomeMoments):
             return "exact; None, as rows are constant and a LayerNorm leaves only rounding of them"
         if self.own_token_mean is None:
             return "exact"
-        own = OwnToken(self.hidden, self.factor)
+        own = OwnToken(self.hidden, self.head.factor)
         if own.error:
             return f"asymptotic: own token's moments to a relative error of about {own.error:.1g}"
         return "quadrature"
@@ -74,7 +52,7 @@ class OutputLogits(OutcomeMoments):
         """The relative error of the own token's moments; the others are exact."""
         if self.own_token_mean is None or not self.hidden.live:
             return 0.0
-        return float(OwnToken(self.hidden, self.factor).error)
+        return float(OwnToken(self.hidden, self.head.factor).error)
 
     @quantity
     def mean(self) -> Any:
@@ -104,7 +82,7 @@ class OutputLogits(OutcomeMoments):
         if not self.hidden.gaussian:
             return None
         hidden, live = self.hidden, self.hidden.live
-        per_sum = self.factor * self.head.drawn.cumulant(1)
+        per_sum = self.head.factor * self.head.drawn.cumulant(1)
         squares = float(hidden.fixed.weights @ np.square(hidden.sums.channel_sums))
         total_square = hidden.sums.of((1, 1))
         assert total_square is not None  # as rows are Gaussian

@@ -17,9 +17,11 @@ import numpy as np
 
 from varprop.fields.numeric import Floats
 from varprop.outcomes.directions import NEGLIGIBLE
-from varprop.outcomes.rules import FEW, Rule, gauss
+from varprop.outcomes.stepped_laws import FEW
+from varprop.quadrature.gauss import Law, gauss, krylov
 from varprop.quadrature.narrow import WIDEST, NarrowTable
 from varprop.quadrature.nodes import STEP, log_t_nodes
+from varprop.quadrature.on_grid import on_grid
 from varprop.quadrature.wide import HIGHEST, WideTable
 
 ORDER = 10
@@ -43,7 +45,7 @@ def grid_step(vocab_size: int, spread: float, own_std: float) -> float:
     return max(FINE, min(step, PER_STD * own_std))
 
 
-def own_token_loss(vocab_size: int, spread: float, own: Rule, step: float) -> float:
+def own_token_loss(vocab_size: int, spread: float, own: Law, step: float) -> float:
     """E log(1 + e^{-a} sum_others e^l), the others independent N(0, spread).
 
     Args:
@@ -54,7 +56,8 @@ def own_token_loss(vocab_size: int, spread: float, own: Rule, step: float) -> fl
     """
     others = vocab_size - 1
     first, last, above = _others(math.sqrt(spread), others, step)
-    start, masses = _spread(*own, step)
+    kept = own.weights > NEGLIGIBLE
+    start, masses = on_grid(own.points[kept], own.weights[kept], step, ORDER)
     end = max(last, math.ceil(HIGHEST / step) + REACH - start)
     # G at grid point i is the sum over k of masses_k kernel(i + start + k).
     kernel = _kernel(first + start, end + start + len(masses), step)
@@ -74,27 +77,6 @@ def _others(std: float, others: int, step: float) -> tuple[int, int, Floats]:
     else:
         log_phi = WideTable(std, log_t, step, others).log_phi
     return first, last, -np.expm1(np.maximum(others * log_phi, -300.0))
-
-
-def _spread(values: Floats, weights: Floats, step: float) -> tuple[int, Floats]:
-    """Masses on the grid that integrate smooth functions alike (Lagrange's interpolation)."""
-    kept = weights > NEGLIGIBLE
-    values, weights = values[kept] / step, weights[kept]
-    lowest = np.floor(values).astype(np.int64) - (ORDER // 2 - 1)
-    offset = values - lowest
-    start, number = int(lowest.min()), int(np.ptp(lowest)) + ORDER
-    # Products of the distances to the points before, and to those after.
-    before, after = [np.ones_like(weights)], [weights]
-    for point in range(ORDER - 1):
-        before.append(before[-1] * (offset - point))
-        after.append(after[-1] * (offset - (ORDER - 1 - point)))
-    masses = np.zeros(number)
-    for point in range(ORDER):
-        share = before[point] * after[ORDER - 1 - point]
-        scale = (-1) ** (ORDER - 1 - point) * math.factorial(point)
-        share /= scale * math.factorial(ORDER - 1 - point)
-        masses += np.bincount(lowest - start + point, share, number)
-    return start, masses
 
 
 def _kernel(first: int, last: int, step: float) -> Floats:
@@ -133,8 +115,8 @@ def _smooth_step(z: Floats) -> Floats:
 
 
 @lru_cache
-def _log_exponential() -> Rule:
+def _log_exponential() -> Law:
     """A Gauss rule for the logarithm of an exponential variable: density e^{x - e^x}."""
-    x = np.arange(-40, HIGHEST, FINE)
+    x = np.arange(-40.0, HIGHEST, FINE)
     weights = np.exp(x - np.exp(x))
-    return gauss(x, weights / weights.sum(), FEW)[:2]
+    return gauss(krylov(Law(x, weights / weights.sum()), FEW)).law

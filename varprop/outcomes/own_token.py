@@ -19,9 +19,10 @@ import numpy as np
 
 from varprop.fields.numeric import Floats
 from varprop.outcomes.directions import Directions
-from varprop.outcomes.expansion import departure, shift
-from varprop.outcomes.hidden import Hidden, is_gaussian
-from varprop.outcomes.rules import FEW, Rule, gauss, gaussian
+from varprop.outcomes.hidden import Hidden
+from varprop.outcomes.own_cumulants import shift
+from varprop.outcomes.stepped_laws import FEW, normal
+from varprop.quadrature.gauss import Law, gauss, krylov
 
 SMALLEST = 16
 """The least d_model at which rows that are not Gaussian are taken to be nearly so."""
@@ -38,7 +39,7 @@ class OwnToken:
         self.hidden, self.factor = hidden, factor
         table, other, std = hidden.table_std, hidden.other_std, hidden.std
         unit = factor * math.sqrt(hidden.width)
-        self.gaussian = hidden.gaussian and is_gaussian(hidden.table)
+        self.gaussian = hidden.gaussian and hidden.table.gaussian
         self.independent = 0 in (hidden.scale, table, factor)
         self.from_row = 0.0 if self.independent else unit * table * (hidden.scale * table / std)
         self.from_rest = unit * table if self.independent else unit * table * (other / std)
@@ -54,7 +55,7 @@ class OwnToken:
         error = 0.0 if self.independent else self.hidden.fixed.error
         if not (self.gaussian or self.independent):
             parts = [self.hidden.table, *self.hidden.others]
-            error += max(map(departure, parts)) / self.hidden.width
+            error += max(part.departure for part in parts) / self.hidden.width
         return error
 
     @cached_property
@@ -104,7 +105,7 @@ class OwnToken:
         """The std of the wider part of a, nearly."""
         return max(abs(self.from_row), abs(self.from_rest))
 
-    def law(self, step: float) -> Rule:
+    def law(self, step: float) -> Law:
         """Nodes of a, the table's mean taken off its entries, about a step apart."""
         smooth = abs(self.from_rest) >= abs(self.from_row)  # the wider part is resolved
         fine = min(step / self.width, 0.5)
@@ -113,16 +114,16 @@ class OwnToken:
             q = self.hidden.directions(length, None if smooth else fine)
             noise, masses = q.noise, q.weights
             if smooth:
-                noise, masses, _ = gauss(noise, masses, FEW)
+                noise, masses = gauss(krylov(Law(noise, masses), FEW)).law
             parts.append(self.from_row * noise)
             shares.append(weight * masses)
         values: Floats = np.concatenate(parts)
         weights: Floats = np.concatenate(shares)
         if self.from_rest:
-            rest, masses = gaussian(fine if smooth else None)
+            rest, masses = normal(fine if smooth else None)
             values = np.add.outer(values, self.from_rest * rest).ravel()
             weights = np.multiply.outer(weights, masses).ravel()
-        return self._moved(values), weights / weights.sum()
+        return Law(self._moved(values), weights / weights.sum())
 
     def _moved(self, values: Floats) -> Floats:
         shift, more = self._shift

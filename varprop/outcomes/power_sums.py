@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from varprop.normalisation.directions import on_sphere
+from varprop.normalisation.pairings import EMPTY, ROWS, Product
 
 if TYPE_CHECKING:
     from varprop.outcomes.hidden import Hidden
@@ -50,17 +54,11 @@ class PowerSums:
             return self.channel_sum if len(orders) == 1 else self.channel_sum_square
         return None
 
-    def _on_the_sphere(self, orders: tuple[int, ...]) -> float | None:
-        """Rows that point in every direction alike.
-
-        E y_i^4 = 3 d^2 share^2 / (D (D + 2)), with the squared length of a unit vector's share in
-        the D dimensions; all fourth-order products follow by turning and by signs.
-        """
-        d, freedom = self.hidden.width, self.hidden.dimensions
-        share = freedom / d
-        fourth = 3.0 * d**2 * share**2 / (freedom * (freedom + 2))
-        known = {(4,): d * fourth, (1, 3): d * fourth, (1, 1, 1, 1): d**2 * fourth}
-        return known.get(orders)
+    def _on_the_sphere(self, orders: tuple[int, ...]) -> float:
+        """Rows that point in every direction alike."""
+        product = Product(tuple(sorted((order, *EMPTY[1:]) for order in orders)))
+        width = Fraction(self.hidden.width)
+        return float(on_sphere(product, (0,) * ROWS, width, self.hidden.centred))
 
     @cached_property
     def channel_sum(self) -> float:

@@ -68,7 +68,9 @@ def row_law(parts: Parts, own: Own, longest: float, norm: Floats | None = None) 
     typical = math.sqrt(mean * float((variance.ravel() / mean) ** 2 @ joint.ravel()))
     standing = Law(own.standing(strength.points).ravel(), places.ravel())
     allowed = TOLERANCE * (1 if own.aligned else math.sqrt(longest))  # one of n like keys
-    stood = _chosen(standing, _of_own(typical, longest), allowed, OWN_ORDERS)
+    # The largest weight bends where b is near the largest of the others, in units of s: at 1.
+    bent = OWN_ORDERS[-1:] if own.odd and not own.aligned else OWN_ORDERS
+    stood = _chosen(standing, _of_own(typical, longest), allowed, bent)
     cardinal = stood.cardinal.reshape(-1, *places.shape)
     squared = own.norm(strength.points) if norm is None else strength.values
     beside = squared[:, None] - own.standing(strength.points) ** 2
@@ -96,7 +98,7 @@ def few(law: Law, bend: float, values: Floats | None = None) -> Few:
         return Few(points, law.weights, values)
     found = gauss(krylov(Law(np.log1p(np.sqrt(points / bend)), law.weights), KEPT))
     nodes, weights = found.law
-    return Few(bend * np.expm1(nodes) ** 2, weights, found.cardinal @ values / weights)
+    return Few(bend * np.expm1(nodes) ** 2, weights, found.projected(values))
 
 
 def _chosen(law: Law, trials: Trials, allowed: Floats | float, orders: tuple[int, ...]) -> Gauss:

@@ -17,7 +17,6 @@ from varprop.outcomes.softmax_rows import (
     equal_rows,
     largest_weights,
     mean_over,
-    other_norms,
     row_averages,
 )
 from varprop.positions import Sinusoidal
@@ -76,13 +75,16 @@ class SoftmaxLaw:
     @cached_property
     def law(self) -> RowLaw | None:
         """The law of rows; None where nothing is known, or all logits are the same."""
+        return self._law(odd=False)
+
+    def _law(self, odd: bool) -> RowLaw | None:
         if self.is_equal:
             return None
         if self.front.is_exact:
-            return exact_law(self.front)
+            return exact_law(self.front, odd)
         if self.variance is None:
             return None
-        return matched_law(self.front, self.variance, *self._own)
+        return matched_law(self.front, self.variance, *self._own, odd)
 
     @cached_property
     def _own(self) -> tuple[float, float]:
@@ -141,13 +143,8 @@ class SoftmaxLaw:
         points = self.lengths.points
         if self.is_equal:
             return 1 / points
-        return None if self.law is None else largest_weights(self.law, points)
-
-    @cached_property
-    def other_norms(self) -> Floats:
-        """E sum_{j != i} p_j^2 l_j^2 / s^2 for each length, where there is a law."""
-        assert self.law is not None
-        return other_norms(self.law, self.lengths.points)
+        law = self._law(odd=True)
+        return None if law is None else largest_weights(law, points)
 
     def mean(self, name: str) -> float | None:
         """The mean over rows of one of the averages."""

@@ -10,12 +10,12 @@ from varprop.fields.numeric import Floats
 from varprop.outcomes.row_law import RowLaw
 from varprop.quadrature.gauss import Law
 from varprop.quadrature.largest_of_law import largest_of_law
-from varprop.quadrature.own_key import OwnKeyIntegrals, own_key_integrals, own_key_largest
-from varprop.quadrature.own_squares import other_squares
+from varprop.quadrature.own_key import own_key_integrals
+from varprop.quadrature.own_largest import own_key_largest
 
 
 class RowAverages(NamedTuple):
-    """Expectations for each length of a row: (n,) each."""
+    """Expectations for each length of a row, (n,) each; the first eight as `OwnKeyIntegrals`."""
 
     logsumexp: Floats
     entropy: Floats
@@ -24,15 +24,15 @@ class RowAverages(NamedTuple):
     squares_excess: Floats
     jacobian: Floats
     own_weight: Floats
-    """E p_ii."""
     own_square: Floats
-    """E p_ii^2."""
     along: Floats
     """E (sum_j p_j l_j)^2 / s^2."""
     across: Floats
     """E p_ii^2 times the squared norm of the own row at right angles to h."""
     own_norm: Floats
     """E p_ii^2 times the squared norm of the own row."""
+    other_norms: Floats
+    """E sum_{j != i} p_j^2 l_j^2 / s^2."""
 
 
 def equal_rows(lengths: Floats) -> RowAverages:
@@ -51,6 +51,7 @@ def equal_rows(lengths: Floats) -> RowAverages:
         along=nothing,
         across=nothing,
         own_norm=nothing,
+        other_norms=nothing,
     )
 
 
@@ -59,30 +60,16 @@ def row_averages(law: RowLaw, lengths: Floats) -> RowAverages:
     total = np.zeros((len(RowAverages._fields), lengths.size))
     for std, own, weights, across in law.nodes():
         found = own_key_integrals(std, lengths, std * own)
-        total += _averaged(found, own, weights, across, std)
-    return RowAverages(*total)
-
-
-def _averaged(
-    found: OwnKeyIntegrals, own: Floats, weights: Floats, across: Floats, std: float
-) -> Floats:
-    """The fields of `RowAverages` for one standard deviation."""
-    beside = found.own_square @ across
-    return np.array(
-        [
-            found.logsumexp @ weights,
-            found.entropy @ weights,
-            found.deficit @ weights,
-            found.squares @ weights,
-            found.squares_excess @ weights,
-            found.jacobian @ weights,
-            found.own_weight @ weights,
-            found.own_square @ weights,
+        beside = found.own_square @ across
+        averages = [getattr(found, name) @ weights for name in RowAverages._fields[:8]]
+        averages += [
             found.output / std**2 @ weights,
             beside,
             beside + found.own_square @ (weights * own**2),
+            found.other_outputs / std**2 @ weights,
         ]
-    )
+        total += averages
+    return RowAverages(*total)
 
 
 def largest_weights(law: RowLaw, lengths: Floats) -> Floats:
@@ -101,14 +88,6 @@ def largest_weights(law: RowLaw, lengths: Floats) -> Floats:
         for std, mass, near in laws:
             result[several] += mass * largest_of_law(std, longer, near)
     return result
-
-
-def other_norms(law: RowLaw, lengths: Floats) -> Floats:
-    """Return E sum_{j != i} p_j^2 l_j^2 / s^2 for each length: (n,)."""
-    total = np.zeros(lengths.size)
-    for std, own, weights, _ in law.nodes():
-        total += other_squares(std, lengths, std * own) / std**2 @ weights
-    return total
 
 
 def mean_over(lengths: Law, values: Floats) -> float:

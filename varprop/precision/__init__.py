@@ -6,6 +6,11 @@
 55.5
 >>> p["scaled_embedding"].overflow_probability
 0.0
+
+mapping, record, scaling: the mapping, what it holds of a stage, and of the logit scale.
+formats: thresholds of a format; rows, projections: which law a stage's entry has.
+laws, mixtures: probabilities of a magnitude under these laws; mixtures are those of products.
+rounding, decomposition, cells: the mean square of what rounding adds.
 """
 
 from __future__ import annotations

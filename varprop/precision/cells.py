@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .laws import Array
+from varprop.fields.numeric import Floats
 
 REACH = 9.0
 """Standard deviations beyond which a normal law has 2e-19."""
@@ -41,7 +41,7 @@ class Normal(NamedTuple):
         """On which the density changes: in a tail it falls as fast as an exponential."""
         return 1 / max(1.0, self.low, -self.high)
 
-    def integral(self, start: Array, stop: Array, offset: Array, scale: Array) -> Array:
+    def integral(self, start: Floats, stop: Floats, offset: Floats, scale: Floats) -> Floats:
         """The integral of (offset + scale z)^2 from start to stop; not normalised by the mass."""
         from scipy.special import ndtr
 
@@ -51,7 +51,7 @@ class Normal(NamedTuple):
         edges = (scale * start + 2 * offset) * first - (scale * stop + 2 * offset) * last
         return np.asarray((scale**2 + offset**2) * share + scale * edges)
 
-    def derivatives(self, z: Array) -> tuple[Array, ...]:
+    def derivatives(self, z: Floats) -> tuple[Floats, ...]:
         """The density and its first three derivatives."""
         density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
         return density, -z * density, (z**2 - 1) * density, (3 - z**2) * z * density
@@ -65,12 +65,12 @@ class Uniform(NamedTuple):
     mass: float = 1.0
     scale: float = 1.0
 
-    def integral(self, start: Array, stop: Array, offset: Array, scale: Array) -> Array:
+    def integral(self, start: Floats, stop: Floats, offset: Floats, scale: Floats) -> Floats:
         """The same for a uniform number."""
         a, b = offset + scale * start, offset + scale * stop
         return (stop - start) * (a * a + a * b + b * b) / 6
 
-    def derivatives(self, z: Array) -> tuple[Array, ...]:
+    def derivatives(self, z: Floats) -> tuple[Floats, ...]:
         """The density and its first three derivatives."""
         return np.full_like(z, 0.5), *(np.zeros_like(z) for _ in range(3))
 
@@ -79,9 +79,9 @@ class Mixture(NamedTuple):
     """centre + scale*Z with these chances (of either sign, where they interpolate)."""
 
     law: Normal | Uniform
-    centres: Array
-    scales: Array
-    weights: Array
+    centres: Floats
+    scales: Floats
+    weights: Floats
 
     @property
     def reach(self) -> float:
@@ -110,7 +110,7 @@ class Mixture(NamedTuple):
                 total += float(self.weights[some] @ method(start[some], stop[some], c, s, step))
         return total
 
-    def _smooth(self, start: Array, stop: Array, c: Array, s: Array, step: float) -> Array:
+    def _smooth(self, start: Floats, stop: Floats, c: Floats, s: Floats, step: float) -> Floats:
         ratio = step / s
         value = self.law.integral(start, stop, np.ones_like(s), np.zeros_like(s)) / 12
         for z, sign in ((stop, 1.0), (start, -1.0)):
@@ -120,7 +120,7 @@ class Mixture(NamedTuple):
             value = value + sign / 3 * sum(b * power * f for b, power, f in terms)
         return np.asarray(step**2 * value)
 
-    def _cells(self, start: Array, stop: Array, c: Array, s: Array, step: float) -> Array:
+    def _cells(self, start: Floats, stop: Floats, c: Floats, s: Floats, step: float) -> Floats:
         first = np.rint((c + s * start) / step)
         count = int(((stop - start) * s).max() / step) + 3
         start, stop, c, s = (x[:, None] for x in (start, stop, c, s))
@@ -130,7 +130,7 @@ class Mixture(NamedTuple):
         return np.asarray(self.law.integral(a, b, c - v, s).sum(axis=1))
 
 
-def bernoulli(t: Array) -> tuple[Array, ...]:
+def bernoulli(t: Floats) -> tuple[Floats, ...]:
     """The Bernoulli polynomials of degree 3 to 6."""
     return (
         ((t - 1.5) * t + 0.5) * t,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from functools import singledispatch
 
 import numpy as np
 
+from varprop.fields.numeric import Floats
+from varprop.quadrature.on_grid import on_grid
+
 from .cells import REACH, Mixture, Normal, Uniform
 from .laws import (
-    Array,
     Cut,
     Entry,
     Shifted,
@@ -19,13 +20,14 @@ from .laws import (
 )
 from .mixtures import Product, Sphere
 
-Decomposed = Mixture | Sphere | Array | None
+Decomposed = Mixture | Sphere | Floats | None
 FEW = 1e-18
 """Shares of a mixture that are left out."""
 FARTHEST = 12.0
 """Stds at which a cut normal law may begin: farther out closed forms lose their digits."""
-SPACING = 1 / 16
-"""Distance in stds of the places that stand for many centres: the error is 1e-8 of a cell's."""
+SPACING, ORDER = 1 / 16, 6
+"""Distance in stds of the places that stand for many centres, and of how many of them each centre
+is spread over: the error is 1e-8 of a cell's."""
 
 
 @singledispatch
@@ -51,7 +53,8 @@ def _(entry: Product) -> Decomposed:
 
 @decomposed.register
 def _(entry: Shifted) -> Decomposed:
-    centres, scale = entry.location + entry.fixed, entry.scale
+    centres: Floats = entry.location + entry.fixed
+    scale = entry.scale
     if entry.interval is log_point_interval or not scale:
         return centres
     weights = np.full(centres.size, 1 / centres.size)
@@ -69,18 +72,11 @@ def _(entry: Shifted) -> Decomposed:
     return Mixture(law, centres, np.full(centres.size, scale), weights)
 
 
-def _condensed(centres: Array, weights: Array, spacing: float) -> tuple[Array, Array]:
-    """An even grid in place of many centres, weighted so that it interpolates to sixth order."""
+def _condensed(centres: Floats, weights: Floats, spacing: float) -> tuple[Floats, Floats]:
+    """An even grid in place of many centres, where that has fewer points."""
     least = float(centres.min())
-    if (float(centres.max()) - least) / spacing + 6 >= centres.size:
+    if (float(centres.max()) - least) / spacing + ORDER >= centres.size:
         return centres, weights
-    place = (centres - least) / spacing
-    whole = np.floor(place).astype(int)
-    t, offsets = place - whole, range(-2, 4)
-    size = int(whole.max()) + 6
-    shares = np.zeros(size)
-    for offset in offsets:
-        others = [other for other in offsets if other != offset]
-        factors = [(t - other) / (offset - other) for other in others]
-        shares += np.bincount(whole + offset + 2, weights * math.prod(factors), size)
-    return least + spacing * (np.arange(size) - 2), shares
+    start, shares = on_grid(centres - least, weights, spacing, ORDER)
+    numbers = start + np.arange(shares.size, dtype=np.float64)
+    return least + spacing * numbers, shares

@@ -47,6 +47,10 @@ class Format(NamedTuple):
         step = max(math.ldexp(self.eps, exponent), self.smallest_subnormal)
         return math.copysign(round(magnitude / step) * step, value)
 
+    def variance_factor(self, factor: float) -> float:
+        """What rounding a factor makes of the variance of products, relative to the exact one."""
+        return (self.rounded(factor) / factor) ** 2 if factor else 1.0
+
     @property
     def stall_length(self) -> int:
         """The first of 1, 2, 3, ... to which adding 1 changes nothing."""

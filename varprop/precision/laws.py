@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from varprop.fields.numeric import Floats
 from varprop.initializers.distributions import GAUSSIAN, POINT, UNIFORM, Distribution
 from varprop.initializers.truncation import TruncatedNormal
 
-Array = NDArray[np.floating[Any]]
 CANCELS, WIDER = 1e-8, 1e-5
 """Intervals narrower than the first, in stds, have the mean density of one of the second."""
 
@@ -22,7 +21,7 @@ CANCELS, WIDER = 1e-8, 1e-5
 class Interval(Protocol):
     """From lower and upper ends to log P(lower <= X < upper)."""
 
-    def __call__(self, a: Array, b: Array, /) -> Array: ...
+    def __call__(self, a: Floats, b: Floats, /) -> Floats: ...
 
 
 class Entry(Protocol):
@@ -33,7 +32,7 @@ class Entry(Protocol):
     def log_between(self, low: float, high: float) -> float: ...
 
 
-def log_normal_interval(a: Array, b: Array) -> Array:
+def log_normal_interval(a: Floats, b: Floats) -> Floats:
     """log(Phi(b) - Phi(a)) for a <= b, to full relative accuracy in both tails and if narrow."""
     from scipy.special import log_ndtr, ndtr
 
@@ -58,14 +57,14 @@ def log_normal_interval(a: Array, b: Array) -> Array:
     return result
 
 
-def log_uniform_interval(a: Array, b: Array) -> Array:
+def log_uniform_interval(a: Floats, b: Floats) -> Floats:
     """The same for a uniform number on [-1, 1]."""
     length = np.maximum(np.minimum(b, 1) - np.maximum(a, -1), 0)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(length / 2))
 
 
-def log_point_interval(a: Array, b: Array) -> Array:
+def log_point_interval(a: Floats, b: Floats) -> Floats:
     """The same for the number 0."""
     return np.where((a <= 0) & (b > 0), 0.0, -np.inf)
 
@@ -77,7 +76,7 @@ class Cut(NamedTuple):
     high: float
     unit: float
 
-    def __call__(self, a: Array, b: Array) -> Array:
+    def __call__(self, a: Floats, b: Floats) -> Floats:
         low, high = np.array(self.low), np.array(self.high)
         inside = np.clip(a * self.unit, low, high), np.clip(b * self.unit, low, high)
         return np.minimum(log_normal_interval(*inside) - log_normal_interval(low, high), 0.0)
@@ -89,7 +88,7 @@ class Shifted(NamedTuple):
     interval: Interval
     location: float
     scale: float
-    fixed: Array
+    fixed: Floats
 
     def log_tail(self, a: float) -> float:
         return self._mean(self._part(a, np.inf), self._below(-a))
@@ -100,11 +99,11 @@ class Shifted(NamedTuple):
         mirrored = self._part(-np.nextafter(high, 0), -np.nextafter(low, 0))
         return self._mean(self._part(low, high), mirrored)
 
-    def _below(self, a: float) -> Array:
+    def _below(self, a: float) -> Floats:
         # The mirrored law at a: ends that belong to the interval matter for a point.
         return self._part(-np.inf, np.nextafter(a, np.inf))
 
-    def _part(self, low: float, high: float) -> Array:
+    def _part(self, low: float, high: float) -> Floats:
         centre = self.location + self.fixed
         scale = self.scale or 1.0
         if self.scale and high - low < CANCELS * scale:  # the difference of the ends would be lost
@@ -115,11 +114,11 @@ class Shifted(NamedTuple):
         return self.interval((low - centre) / scale, (high - centre) / scale)
 
     @staticmethod
-    def _mean(*parts: Array) -> float:
+    def _mean(*parts: Floats) -> float:
         return log_sum(np.concatenate(parts)) - float(np.log(parts[0].size))
 
 
-def log_sum(logs: Array) -> float:
+def log_sum(logs: Floats) -> float:
     """log(sum(exp(logs))), -inf for a sum of zeros."""
     top = float(logs.max())
     return top if np.isinf(top) else top + float(np.log(np.exp(logs - top).sum()))
@@ -129,7 +128,7 @@ NOTHING = Shifted(log_point_interval, 0.0, 0.0, np.zeros(1))
 """The law of the number 0."""
 
 
-def shifted(drawn: Distribution, fixed: Array) -> Shifted | None:
+def shifted(drawn: Distribution, fixed: Floats) -> Shifted | None:
     """The law of a drawn number plus a fixed one; None for a law that is not known here."""
     interval = _interval(drawn)
     if interval is None:

@@ -6,6 +6,7 @@ from operator import index
 from typing import Any
 
 from varprop.fields.validation import refusal
+from varprop.moments import plain
 from varprop.predict import Prediction
 from varprop.spec import TransformerSpec, resolve
 from varprop.stages import OUTCOMES, STAGES
@@ -47,8 +48,7 @@ class Precision(StageMapping[StagePrecision]):
     @property
     def multiplier_variance_factor(self) -> float:
         """What the rounded factor makes of the variance, relative to the exact one."""
-        scale = float(self.spec.embedding_scale)
-        return (self.multiplier / scale) ** 2 if scale else 1.0
+        return self._format.variance_factor(float(self.spec.embedding_scale))
 
     @property
     def eps(self) -> float | None:
@@ -74,6 +74,7 @@ class Precision(StageMapping[StagePrecision]):
         return QueryScaling(
             scale,
             form.rounded(scale),
+            form.variance_factor(scale),
             self[f"{own}scores"],
             self[f"{own}logits"],
             StagePrecision("scaled_query", spec, form, entries),
@@ -83,9 +84,9 @@ class Precision(StageMapping[StagePrecision]):
         """Plain data."""
         return {
             "dtype": self.dtype,
-            "multiplier": self.multiplier,
-            "multiplier_variance_factor": self.multiplier_variance_factor,
-            "eps": self.eps,
+            "multiplier": plain(self.multiplier),
+            "multiplier_variance_factor": plain(self.multiplier_variance_factor),
+            "eps": plain(self.eps),
             "stall_length": self.stall_length,
             "query_scaling": self.query_scaling.to_dict(),
             "stages": {name: record.to_dict() for name, record in self.items()},

@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .laws import Array, log_normal_interval, log_sum
+from varprop.fields.numeric import Floats
+
+from .laws import log_normal_interval, log_sum
 
 LEFT, RIGHT = 60.0, 745.0
 """A grid ends where the density is exp(-60) of its highest on the left, exp(-745) on the right."""
@@ -44,7 +46,7 @@ class Grid(NamedTuple):
     """Logarithms of the density of a logarithm, from `start` in even steps."""
 
     start: float
-    logs: Array
+    logs: Floats
 
 
 class Product(NamedTuple):
@@ -59,19 +61,19 @@ class Product(NamedTuple):
     def log_between(self, low: float, high: float) -> float:
         return self._total(lambda std: log_normal_interval(low / std, high / std))
 
-    def _total(self, one_side: Callable[[Array], Array]) -> float:
+    def _total(self, one_side: Callable[[Floats], Floats]) -> float:
         logs, weights = self._nodes()
         std = np.exp(0.5 * (np.log(self.square) + logs))
         return min(log_sum(weights + one_side(std) + np.log(2)), 0.0)
 
-    def _nodes(self) -> tuple[Array, Array]:
+    def _nodes(self) -> tuple[Floats, Floats]:
         if not self.lengths:
             return np.zeros(1), np.zeros(1)
         return _nodes(self.lengths)
 
 
 @lru_cache(maxsize=16)
-def _nodes(lengths: tuple[Length, ...]) -> tuple[Array, Array]:
+def _nodes(lengths: tuple[Length, ...]) -> tuple[Floats, Floats]:
     """Places of the logarithm of a product and logarithms of their weights.
 
     Narrow lengths have a grid of their own: one that resolves them all would have millions.
@@ -111,7 +113,7 @@ def _grid(length: Length, step: float) -> Grid:
 
     left = _edge(drop, middle, -1.0, LEFT)
     right = _edge(drop, middle, 1.0, RIGHT)
-    x = left + fine * np.arange(int(np.ceil((right - left) / fine)) + 1)
+    x = left + fine * np.arange(int(np.ceil((right - left) / fine)) + 1, dtype=np.float64)
     logs = log_chi_square(x, length) - np.log(length.power)
     return Grid(length.power * (left + float(np.log(length.scale))), logs)
 
@@ -128,7 +130,7 @@ def _edge(drop: Callable[[float], float], middle: float, side: float, depth: flo
     return middle + side * high
 
 
-def log_chi_square(x: Array, length: Length) -> Array:
+def log_chi_square(x: Floats, length: Length) -> Floats:
     """Log density of the logarithm of a chi-square number, at x; scale and power play no part."""
     from scipy.special import gammaln
 
@@ -140,7 +142,7 @@ def log_chi_square(x: Array, length: Length) -> Array:
     return np.asarray(central - shift / 2 + log_0f1(half, np.exp(x) * shift / 4))
 
 
-def log_0f1(b: float, z: Array) -> Array:
+def log_0f1(b: float, z: Floats) -> Floats:
     """log 0F1(; b; z) for z > 0: from the Bessel function I_(b-1)(2 sqrt(z)), or Debye's series."""
     from scipy.special import gammaln, ive
 
@@ -155,7 +157,7 @@ def log_0f1(b: float, z: Array) -> Array:
     return np.where(tiny, _uniform_0f1(b, argument) if order >= 20 else np.log1p(z / b), direct)
 
 
-def _uniform_0f1(b: float, argument: Array) -> Array:
+def _uniform_0f1(b: float, argument: Floats) -> Floats:
     """Debye's expansion for a large order, DLMF 10.41.3, in which the gamma function cancels."""
     order = b - 1
     t = argument / order

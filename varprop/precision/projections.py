@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from varprop.initializers.distributions import GAUSSIAN, Distribution
+from varprop.initializers.distributions import Distribution
 from varprop.spec import TransformerSpec
 
 from .laws import NOTHING
@@ -12,6 +12,8 @@ from .rows import Law, has_direction, row_length
 IDENTITY = "not known: an identity projection"
 BIASED = "not known: a projection with a bias, or weights whose mean is not 0"
 EXACT = "exact"
+FAR = 0.1
+"""Excess kurtosis of a sum of weights beyond which it is not taken as Gaussian."""
 
 
 def projected(spec: TransformerSpec, name: str, factor: float = 1.0) -> Law:
@@ -82,17 +84,16 @@ def _weights(spec: TransformerSpec, name: str) -> tuple[Distribution | None, str
     if spec.identity:
         return None, IDENTITY
     drawn, bias = spec.distribution(name), spec.distribution(f"{name}_bias")
-    if drawn.cumulant(1) or bias.location or not bias.degenerate:
+    if drawn.cumulant(1) or not bias.nothing:
         return None, BIASED
     return _gaussian(drawn, spec)
 
 
 def _gaussian(drawn: Distribution, spec: TransformerSpec) -> tuple[Distribution | None, str]:
-    if drawn.law is GAUSSIAN or drawn.degenerate:
+    if drawn.gaussian:
         return drawn, EXACT
-    kurtosis = float(drawn.cumulant(4)) / float(drawn.cumulant(2)) ** 2
-    off = kurtosis * 3 / spec.d_model
-    if abs(off) > 0.1:
+    off = drawn.excess_kurtosis * 3 / spec.d_model
+    if abs(off) > FAR:
         return None, "not known: few weights that are not Gaussian"
     return drawn, (
         "asymptotic: weights taken as Gaussian, whose sums have an excess kurtosis of about "

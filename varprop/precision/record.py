@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any
 
+from varprop.fields.validation import double_precision
 from varprop.spec import TransformerSpec
 
 from . import projections, rows
@@ -41,6 +42,17 @@ NUMBERS = (
 )
 
 
+def number(compute: Callable[[StagePrecision], Any]) -> cached_property[Any]:
+    """A number that is computed when it is first read, and refused beyond double precision."""
+
+    @wraps(compute)
+    def read(record: StagePrecision) -> Any:
+        with double_precision(f"{record.stage}.{compute.__name__}"):
+            return compute(record)
+
+    return cached_property(read)
+
+
 class StagePrecision:
     """What becomes of a stage's entries in a format; each number is computed when it is read.
 
@@ -59,17 +71,20 @@ class StagePrecision:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a StagePrecision is immutable, {name!r} cannot be set")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a StagePrecision is immutable, {name!r} cannot be deleted")
+
     @cached_property
     def _law(self) -> Law:
         return LAWS[self.stage](self._spec)
 
-    @property
-    def method(self) -> str:
+    @number
+    def method(self) -> Any:
         """How the numbers are known, or why they are not."""
         return self._law.method
 
-    @cached_property
-    def log_overflow_probability(self) -> float | None:
+    @number
+    def log_overflow_probability(self) -> Any:
         """Natural logarithm of the next, -inf where nothing can overflow."""
         entry = self._law.entry
         return None if entry is None else entry.log_tail(self._format.overflow)
@@ -92,13 +107,13 @@ class StagePrecision:
             return p
         return -math.expm1(self.entries * math.log1p(-p))
 
-    @cached_property
-    def subnormal_share(self) -> float | None:
+    @number
+    def subnormal_share(self) -> Any:
         """Of entries that become subnormal and not 0."""
         return self._between(self._format.nonzero, self._format.normal)
 
-    @cached_property
-    def zero_share(self) -> float | None:
+    @number
+    def zero_share(self) -> Any:
         """Of entries that become 0."""
         return self._between(0.0, self._format.nonzero)
 
@@ -106,8 +121,8 @@ class StagePrecision:
         entry = self._law.entry
         return None if entry is None else math.exp(entry.log_between(low, high))
 
-    @cached_property
-    def rounding_variance(self) -> float | None:
+    @number
+    def rounding_variance(self) -> Any:
         """E[(rounded x - x)^2] given that the result is finite, to 1e-7 of itself.
 
         None where hardly any entry stays finite too.
@@ -115,8 +130,8 @@ class StagePrecision:
         entry = self._law.entry
         return None if entry is None else rounding_variance(entry, self._format)
 
-    @property
-    def rounding_noise_ratio(self) -> float | None:
+    @number
+    def rounding_noise_ratio(self) -> Any:
         """The same over E[x^2]; None for a stage that is always 0."""
         entry, added = self._law.entry, self.rounding_variance
         square = None if entry is None else second_moment(entry)

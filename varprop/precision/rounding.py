@@ -18,6 +18,7 @@ from .laws import Entry
 from .mixtures import Sphere
 
 ACCURACY = 1e-10
+"""Stretches that cannot add more than this share of the sum are left out."""
 RARE = 1e-9
 """If fewer entries stay finite, nothing is said of them."""
 

@@ -7,20 +7,31 @@ from typing import NamedTuple
 
 import numpy as np
 
+from varprop.encodings import Encoding
+from varprop.fields.numeric import Floats
 from varprop.initializers.distributions import GAUSSIAN, POINT, Distribution
 from varprop.norms import LayerNorm
 from varprop.positions import Learned, Sinusoidal
 from varprop.spec import TransformerSpec
+from varprop.stages.context import Context
+from varprop.stages.rows import Source
 
-from .laws import Array, Entry, shifted, sum_of
+from .laws import Entry, shifted, sum_of
 from .mixtures import Length, Sphere
 
 PLACES = 10**6
 """Entries of a sinusoidal table up to which every one of them is averaged over."""
 LATTICE = 2**17
+"""Entries that stand for those of a larger table: channels are at multiples of GOLDEN, modulo 1."""
+GOLDEN = (np.sqrt(5) - 1) / 2
 NARROW = 1e-5
 """Relative std of |x|^2 below which it is taken at its mean."""
-GOLDEN = (np.sqrt(5) - 1) / 2
+WIDE = 0.1
+"""The same beyond which it may not be, where rows are not Gaussian."""
+SMALL_EPS = 1e-2
+"""Share of a row's variance that an eps may have and be neglected."""
+CHANNELS = 16
+"""Fewest channels whose variance is never so small that such an eps would matter."""
 UNKNOWN_SUM = "not known: a sum of draws that are not all Gaussian"
 MASKED = "not known: dropout"
 NO_SHIFT = np.zeros(1)
@@ -102,12 +113,11 @@ def row_length(spec: TransformerSpec) -> tuple[float | Length | None, str]:
     square, fixed = float(drawn.square) * float(drawn.law.cumulant(2)), d / 2 * turning
     if drawn.degenerate:
         return float(fixed), "exact"
-    kurtosis = float(drawn.law.cumulant(4)) / float(drawn.law.cumulant(2)) ** 2
     mean = d * square + fixed
-    spread = np.sqrt(d * (kurtosis + 2) * square**2 + 4 * fixed * square) / mean
+    spread = np.sqrt(d * (drawn.excess_kurtosis + 2) * square**2 + 4 * fixed * square) / mean
     if drawn.law is GAUSSIAN and spread > NARROW:
         return Length(square, d, fixed / square), "exact"
-    if spread > 0.1:
+    if spread > WIDE:
         return None, "not known: the length of rows that are not Gaussian"
     return mean, f"asymptotic: |x|^2 taken at its mean, its relative std is {spread:.3g}"
 
@@ -131,57 +141,48 @@ def eps_method(spec: TransformerSpec) -> str | None:
     if eps == 0:
         return "exact"
     drawn = sum_of(_parts(spec))
-    if drawn is None or spec.d_model < 16:
+    if drawn is None or spec.d_model < CHANNELS:
         return None
     variance = float(drawn.cumulant(2)) + (0.5 if isinstance(spec.position, Sinusoidal) else 0)
     if isinstance(spec.norm, LayerNorm) and isinstance(spec.position, Sinusoidal):
         variance = float(drawn.cumulant(2))  # a row's mean takes at most the fixed part away
-    if not eps < 1e-2 * variance:
+    if not eps < SMALL_EPS * variance:
         return None
     return f"asymptotic: eps neglected, which lowers variances by up to {eps / variance:.2g}"
 
 
-def sinusoids(spec: TransformerSpec) -> tuple[Array, str]:
+def sinusoids(spec: TransformerSpec) -> tuple[Floats, str]:
     """Entries of the table that stand for all, and the method."""
     n, d = spec.seq_len, spec.d_model
     return _sinusoids(n, d, float(spec.number("position.base")))
 
 
 @lru_cache(maxsize=4)
-def _sinusoids(n: int, d: int, base: float) -> tuple[Array, str]:
+def _sinusoids(n: int, d: int, base: float) -> tuple[Floats, str]:
+    encoding = Encoding("sinusoidal", d, d, base)
     if n * d <= PLACES:
-        channel = np.arange(d)
-        turns = np.outer(np.arange(n), base ** (-2.0 * (channel // 2) / d))
-        return np.where(channel % 2, np.cos(turns), np.sin(turns)).ravel(), "exact"
+        return encoding.table(np.arange(n)).ravel(), "exact"
     index = np.arange(LATTICE)
     place = np.floor(n * (index + 0.5) / LATTICE)
     channel = np.floor(d * ((index + 0.5) * GOLDEN % 1)).astype(int)
-    turns = place * base ** (-2.0 * (channel // 2) / d)
+    turns = place * encoding.frequencies()[channel // 2]
     text = f"quadrature: a lattice of {LATTICE} of the {n * d} positions and channels"
     return np.where(channel % 2, np.cos(turns), np.sin(turns)), text
 
 
 def _embedding(spec: TransformerSpec) -> Distribution:
-    drawn, factor = spec.distribution("embedding"), float(spec.embedding_scale)
-    location, scale = float(drawn.location) * factor, float(drawn.scale) * factor
-    return Distribution(drawn.law, location, scale, float(drawn.square) * factor**2)
+    return Source(spec.distribution("embedding"), float(spec.embedding_scale)).drawn()
 
 
 def _parts(spec: TransformerSpec) -> list[Distribution]:
-    parts = [_embedding(spec)]
-    if isinstance(spec.position, Learned):
-        parts.append(spec.distribution("position"))
-    if spec.segment is not None:
-        parts.append(spec.distribution("segment"))
-    return parts
+    sources = Context(spec).rows("input").sources
+    return [source.drawn() for part in sources for source in part]
 
 
 def _common(spec: TransformerSpec) -> bool:
-    return spec.segment is not None and not (
-        spec.distribution("segment").degenerate and not spec.distribution("segment").location
-    )
+    return spec.segment is not None and not spec.distribution("segment").nothing
 
 
-def _law(drawn: Distribution, fixed: Array, method: str) -> Law:
+def _law(drawn: Distribution, fixed: Floats, method: str) -> Law:
     entry = shifted(drawn, fixed)
     return Law(entry, method) if entry else Law(None, "not known: this initializer's law")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from varprop.moments import plain
+
 from .record import StagePrecision
 
 
@@ -17,6 +19,7 @@ class QueryScaling(NamedTuple):
     Attributes:
         scale: the exact logit scale.
         multiplier: the scale after rounding.
+        variance_factor: what that makes of the variance of logits, relative to the exact one.
         scores: q . k, what is formed first if the scale comes after.
         logits: all that is ever formed if it comes before.
         scaled_query: scale * q, with the noise of rounding it once more, and what gets subnormal.
@@ -24,6 +27,7 @@ class QueryScaling(NamedTuple):
 
     scale: float
     multiplier: float
+    variance_factor: float
     scores: StagePrecision
     logits: StagePrecision
     scaled_query: StagePrecision
@@ -42,19 +46,14 @@ class QueryScaling(NamedTuple):
         """
         return 0.0 if self.exact else self.scaled_query.rounding_noise_ratio
 
-    @property
-    def variance_factor(self) -> float:
-        """What the rounded scale makes of the variance of logits, relative to the exact one."""
-        return (self.multiplier / self.scale) ** 2 if self.scale else 1.0
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "scale": self.scale,
-            "multiplier": self.multiplier,
+            "multiplier": plain(self.multiplier),
             "exact": self.exact,
             "added_noise_ratio": self.added_noise_ratio,
-            "variance_factor": self.variance_factor,
+            "variance_factor": plain(self.variance_factor),
             "scores": self.scores.to_dict(),
             "logits": self.logits.to_dict(),
             "scaled_query": self.scaled_query.to_dict(),

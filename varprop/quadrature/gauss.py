@@ -43,6 +43,13 @@ class Gauss(NamedTuple):
     cardinal: Floats
     """E[L_k; point], L_k the polynomial that is 1 at node k, 0 at the others: (node, point)."""
 
+    def projected(self, values: Floats) -> Floats:
+        """The polynomial nearest to what has these values at the points, at the nodes: (node,).
+
+        The rule integrates its product with a smooth function.
+        """
+        return self.cardinal @ values / self.law.weights
+
 
 def krylov(law: Law, order: int) -> Krylov:
     """Return the first polynomials by Lanczos' algorithm, orthogonalised twice."""
@@ -97,6 +104,5 @@ def sphere_coordinate(dimension: int, count: int) -> Law:
 @lru_cache(maxsize=64)
 def gaussian(count: int) -> Law:
     """Return Gauss nodes of N(0, 1)."""
-    beside = np.sqrt(np.arange(1, count))
-    nodes, vectors = np.linalg.eigh(np.diag(beside, 1) + np.diag(beside, -1))
-    return Law(nodes, vectors[0] ** 2)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+    return Law(nodes, weights / weights.sum())

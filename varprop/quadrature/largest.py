@@ -9,7 +9,7 @@ import numpy as np
 
 from varprop.fields.numeric import Floats
 from varprop.quadrature.narrow import NarrowTable
-from varprop.quadrature.nodes import NEGLECTED, blocks, decay, extent
+from varprop.quadrature.nodes import NEGLECTED, blocks, decay, extent, normal_density
 from varprop.quadrature.wide import HIGHEST, WideTable
 
 ORDER = 16
@@ -36,18 +36,17 @@ def largest_weight(table: NarrowTable | WideTable, lengths: Floats) -> Floats:
     # The largest logit varies by std / extent, e^{-e^x} by 1: panels follow the narrower one.
     if table.std < extent(most):
         rate = max(table.std, extent(most))
-        nodes, weights, half = _panels(*gaussian_window(table.std, fewest, most), rate)
-        density = decay(nodes**2 * -0.5) / math.sqrt(2 * math.pi)
+        nodes, weights, half = panels(*gaussian_window(table.std, fewest, most), rate)
+        density = normal_density(nodes)
     else:
-        nodes, weights, half = _panels(-(math.log(most) + NEGLECTED), HIGHEST, 1.0)
+        nodes, weights, half = panels(-(math.log(most) + NEGLECTED), HIGHEST, 1.0)
         density = None
     sums = np.zeros(lengths.size)
     for rows in blocks(table.log_t.size, nodes.size):
         u = table.log_t[rows, None, None]
         if density is None:
             t = np.exp(nodes)
-            integrand = decay(((nodes - u) / table.std) ** 2 * -0.5) * decay(-t)
-            integrand /= table.std * math.sqrt(2 * math.pi)
+            integrand = normal_density((nodes - u) / table.std) * decay(-t) / table.std
         else:
             t = np.exp(u + table.std * nodes)
             integrand = density * decay(-t)
@@ -75,7 +74,7 @@ def gaussian_window(std: float, fewest: float, most: float) -> tuple[float, floa
     )
 
 
-def _panels(low: float, high: float, rate: float) -> tuple[Floats, Floats, float]:
+def panels(low: float, high: float, rate: float) -> tuple[Floats, Floats, float]:
     """Nodes and weights (panel, ORDER) from low to high, and half the length of a panel."""
     nodes, weights, _ = legendre()
     count = math.ceil((high - low) * rate / PANEL)

@@ -9,8 +9,15 @@ import numpy as np
 
 from varprop.fields.numeric import Floats
 from varprop.quadrature.averages import averages
-from varprop.quadrature.largest import PANEL, gaussian_window, integral_above, legendre
-from varprop.quadrature.nodes import NEGLECTED, blocks, decay, extent, log_t_nodes
+from varprop.quadrature.largest import gaussian_window, integral_above, panels
+from varprop.quadrature.nodes import (
+    NEGLECTED,
+    blocks,
+    decay,
+    extent,
+    log_t_nodes,
+    normal_density,
+)
 from varprop.quadrature.wide import HIGHEST
 
 LOWEST = -9.0
@@ -40,7 +47,7 @@ class NearGaussian(NamedTuple):
 
         rest = self.coefficients[1:] / np.sqrt(np.arange(1, self.coefficients.size))
         shifted = self._replace(coefficients=rest) if rest.size else None
-        tail = 0.0 if shifted is None else shifted.factor(y) * _density(y)
+        tail = 0.0 if shifted is None else shifted.factor(y) * normal_density(y)
         return np.asarray(self.coefficients[0] * ndtr(y) - tail, np.float64)
 
 
@@ -72,8 +79,8 @@ def largest_of_law(std: float, lengths: Floats, own: NearGaussian) -> Floats:
         scale = 1.0 if in_logits else std
         y = (z - own.mean) / own.std
         equal = decay(-t)
-        plain = _density(z) * equal / scale
-        mine = _density(y) * own.factor(y) * equal / (scale * own.std)
+        plain = normal_density(z) * equal / scale
+        mine = normal_density(y) * own.factor(y) * equal / (scale * own.std)
         # Rounding may put 1 - psi beyond 1 where psi itself is nothing.
         complement = small[rows, None, None] + integral_above(plain, half)
         log_psi = np.log1p(-np.minimum(complement, 1 - 2.0**-53))
@@ -92,10 +99,6 @@ def largest_of_law(std: float, lengths: Floats, own: NearGaussian) -> Floats:
     return np.asarray(step * sums, np.float64)
 
 
-def _density(z: Floats) -> Floats:
-    return np.asarray(decay(z**2 * -0.5) / math.sqrt(2 * math.pi), np.float64)
-
-
 def _grid(std: float, most: float, own: NearGaussian) -> tuple[Floats, Floats, float, float]:
     """Of l / std, or of wide u + l: nodes, weights (panel, ORDER), half a panel, start."""
     if std < extent(most):
@@ -104,8 +107,4 @@ def _grid(std: float, most: float, own: NearGaussian) -> tuple[Floats, Floats, f
         high = max(own.mean, 0.0) + max(own.std, 1.0) * high
     else:
         low, high, rate = -(math.log(most) + NEGLECTED), HIGHEST, 1.0
-    points, gauss, _ = legendre()
-    count = math.ceil((high - low) * rate / PANEL)
-    half = (high - low) / (2 * count)
-    middles = low + half * (2 * np.arange(count) + 1)
-    return middles[:, None] + half * points, half * gauss, half, low
+    return *panels(low, high, rate), low

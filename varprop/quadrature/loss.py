@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from varprop.fields.numeric import Floats, integer
+from varprop.fields.numeric import integer
 from varprop.quadrature.arguments import nonnegative, require_broadcast
-from varprop.quadrature.own_key import own_key_losses
 from varprop.quadrature.softmax import SoftmaxMoments
 
 
@@ -41,29 +38,6 @@ def expected_loss_excess(vocab_size: Any, logit_variance: Any) -> Any:
         ValueError: As for `expected_loss`.
     """
     return _moments(vocab_size, logit_variance).logsumexp_excess
-
-
-def own_token_losses(
-    vocab_size: int, logit_variance: float, own: Floats, weights: Floats
-) -> tuple[float, float]:
-    """Return the expected loss where the target is the own token, and where it is another one.
-
-        E log Z - E a = E log(1 + e^{-a} sum_others e^l),  E log Z = E log(e^a + sum_others e^l)
-
-    for vocab_size - 1 independent logits N(0, logit_variance) and one logit a of a discrete law,
-    that of the token whose row made the output, under tied weights. The first is that of the
-    second form: it has full relative accuracy where a is large and it is tiny.
-
-    Args:
-        vocab_size: V, the own token included, 1 to 10^12.
-        logit_variance: of the other tokens' logits, finite and >= 0.
-        own: (k,), the values of a, or the nodes of a quadrature over it.
-        weights: (k,), their probabilities, which sum to 1.
-    """
-    size = integer(vocab_size, "vocab_size")
-    std = float(nonnegative(logit_variance, "logit_variance")) ** 0.5
-    losses, logsumexps = own_key_losses(std, float(size), np.asarray(own, np.float64))
-    return float(losses @ weights), float(logsumexps @ weights)
 
 
 def _moments(vocab_size: Any, logit_variance: Any) -> SoftmaxMoments:

@@ -25,6 +25,11 @@ def decay(exponent: Floats) -> Floats:
     return np.asarray(np.exp(np.maximum(exponent, -300.0)), np.float64)
 
 
+def normal_density(z: Floats) -> Floats:
+    """The density of N(0, 1)."""
+    return decay(z**2 * -0.5) / math.sqrt(2 * math.pi)
+
+
 def blocks(rows: int, columns: int) -> Iterator[slice]:
     """Slices of the rows that keep a table within 2^14 numbers, which stay in the fastest cache."""
     height = max(1, 2**14 // columns)

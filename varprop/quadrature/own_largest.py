@@ -10,7 +10,7 @@ from varprop.fields.numeric import Floats
 from varprop.quadrature.averages import averages
 from varprop.quadrature.largest import PANEL, gaussian_window, integral_above, legendre
 from varprop.quadrature.lengths import over_lengths
-from varprop.quadrature.nodes import NEGLECTED, blocks, decay, extent
+from varprop.quadrature.nodes import NEGLECTED, blocks, decay, extent, normal_density
 from varprop.quadrature.own_kernels import own_kernels
 from varprop.quadrature.own_nodes import own_nodes
 from varprop.quadrature.wide import HIGHEST
@@ -60,14 +60,17 @@ class _Row:
         self, std: float, u: Floats, x: Floats, weights: Floats, small: Floats, own: float
     ) -> None:
         self._std, self._u, self._small, self._own = std, u, small, own
-        self._in_logits = True
         kernels = own_kernels(x)
         self._free = weights * kernels.equal
         self._first = self._free * kernels.t
 
     def largest(self, others: Floats) -> Floats:
         """Return E max p for numbers of other keys (n,): (1, n)."""
-        start, length, count = self._window(float(others.min()), float(others.max()))
+        fewest, most = float(others.min()), float(others.max())
+        # In units of std for the logit l where the density of the largest is the narrower of the
+        # two factors; else on the axis of x.
+        in_logits = self._std < extent(most)
+        start, length, count = self._window(fewest, most, in_logits)
         half = length / (2 * count)
         points, gauss, _ = legendre()
         panels = 2 * np.arange(count)[:, None] + 1 + points
@@ -75,7 +78,7 @@ class _Row:
         for rows in blocks(self._u.size, panels.size):
             u, halves = self._u[rows, None, None], half[rows, None, None]
             offset = start[rows, None, None] + halves * panels
-            integrand, t = self._integrand(u, offset)
+            integrand, t = self._integrand(u, offset, in_logits)
             above = integral_above(integrand, halves)
             whole = (integrand @ gauss).sum(axis=1) * half[rows]
             inner = integrand * t * (gauss * halves)
@@ -87,14 +90,9 @@ class _Row:
                 sums[i] += n * (self._free[rows] @ other)
         return sums[None]
 
-    def _window(self, fewest: float, most: float) -> tuple[Floats, Floats, int]:
-        """Where panels start and how far they reach, (u,) each, and how many there are.
-
-        In units of std for the logit l where the density of the largest is the narrower of the two
-        factors; else on the axis of x.
-        """
-        self._in_logits = self._std < extent(most)
-        if self._in_logits:
+    def _window(self, fewest: float, most: float, in_logits: bool) -> tuple[Floats, Floats, int]:
+        """Where panels start and how far they reach, (u,) each, and how many there are."""
+        if in_logits:
             low, high = gaussian_window(self._std, fewest, most)
             start = np.full(self._u.size, min(max(self._own / self._std, low), high))
             rate = max(self._std, extent(most))
@@ -103,15 +101,14 @@ class _Row:
             start = np.clip(self._u + self._own, low, high)
         return start, high - start, max(1, math.ceil((high - float(start.min())) * rate / PANEL))
 
-    def _integrand(self, u: Floats, offset: Floats) -> tuple[Floats, Floats]:
+    def _integrand(self, u: Floats, offset: Floats, in_logits: bool) -> tuple[Floats, Floats]:
         """N(l) exp(-t) times the unit of the offset, and t = e^{u + l}."""
-        if self._in_logits:
+        if in_logits:
             t, z = np.exp(u + self._std * offset), offset
         else:
             t, z = np.exp(offset), (offset - u) / self._std
-        scale = 1 if self._in_logits else self._std
-        density = decay(z**2 * -0.5) / (scale * math.sqrt(2 * math.pi))
-        return np.asarray(density * decay(-t), np.float64), t
+        scale = 1 if in_logits else self._std
+        return normal_density(z) / scale * decay(-t), t
 
     @staticmethod
     def _log_psi(complement: Floats) -> Floats:

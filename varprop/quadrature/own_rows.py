@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from varprop.fields.numeric import Floats
 from varprop.quadrature.averages import averages, narrow_averages
+from varprop.quadrature.integrals import OwnKeyIntegrals
 from varprop.quadrature.narrow import WIDEST, NarrowTable
 from varprop.quadrature.nodes import STEP
 from varprop.quadrature.own_equal import equal_others
@@ -23,23 +22,6 @@ evaluated once, not for each own value.
 
 WIDEST_SHARED = 16.0
 """And never beyond this scale, which would be too many nodes."""
-
-
-class OwnRowIntegrals(NamedTuple):
-    """The fields of `OwnKeyIntegrals` and one more, (own, n) each."""
-
-    logsumexp: Floats
-    logsumexp_excess: Floats
-    entropy: Floats
-    deficit: Floats
-    squares: Floats
-    squares_excess: Floats
-    jacobian: Floats
-    own_weight: Floats
-    own_square: Floats
-    output: Floats
-    loss: Floats
-    """E log Z - a = E log(1 + e^{-a} sum_others e^l)."""
 
 
 class OwnRows:
@@ -84,8 +66,8 @@ class OwnRows:
         self._integral = nodes.weights * moved.exponential_integral
         self._entropy = nodes.weights * kernels.entropy
 
-    def integrals(self, others: Floats) -> OwnRowIntegrals:
-        """Return the integrals for numbers of other keys (n,), real and >= 1."""
+    def integrals(self, others: Floats) -> OwnKeyIntegrals:
+        """Return the integrals for numbers of other keys, (n,), real and >= 1: (own, n) each."""
         log_phi, first, second, entropy, logit, logit_square = self._columns
         many, own = others[:, None], self._own[:, None]
         phi = np.exp(log_phi)
@@ -101,12 +83,13 @@ class OwnRows:
         jacobian += 2 * _sum(self._first, pairs * first * second)
         mixed = 2 * second**2 + (many - 2) * first**2 * second / phi
         jacobian += _sum(self._free, pairs * mixed)
-        output = 2 * own * _sum(self._first, logit * power)
-        output += _sum(self._free, logit_square * power + pairs * logit**2)
+        outputs = _sum(self._free, logit_square * power)
+        output = 2 * own * _sum(self._first, logit * power) + outputs
+        output += _sum(self._free, pairs * logit**2)
         log_n, entropies = np.log(others + 1), others * entropies
         # An own logit moved up changes nothing of F, one moved down is F.
         logsumexp = loss + np.maximum(own, self._moved[:, None])
-        result = OwnRowIntegrals(
+        result = OwnKeyIntegrals(
             logsumexp=logsumexp,
             logsumexp_excess=logsumexp - log_n,
             entropy=entropies,
@@ -117,11 +100,12 @@ class OwnRows:
             own_weight=weight,
             own_square=square,
             output=own**2 * square + others * output,
+            other_outputs=others * outputs,
             loss=loss + np.maximum(self._moved[:, None] - own, 0),
         )
         return self._narrow(others, result) if self._std < WIDEST else result
 
-    def _narrow(self, others: Floats, result: OwnRowIntegrals) -> OwnRowIntegrals:
+    def _narrow(self, others: Floats, result: OwnKeyIntegrals) -> OwnKeyIntegrals:
         """Replace what is nearly that of equal others by the difference from them."""
         own, equal = self._own[:, None], equal_others(others + 1, self._own[:, None])
         difference = self._table.difference(others)[None]

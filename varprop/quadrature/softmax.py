@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from varprop.fields.numeric import Floats, integer
-from varprop.fields.validation import Immutable, refusal
+from varprop.fields.validation import Immutable, refusal, shorten
 from varprop.quadrature.arguments import mixture_weights, nonnegative, require_broadcast
 from varprop.quadrature.integrals import Integrals
 from varprop.quadrature.rows import RowFunction, largest, mixture, one_dimensional, points
@@ -86,8 +86,18 @@ class SoftmaxMoments(Immutable):
 
     @cached_property
     def mean_logit_square(self) -> Any:
-        """E (sum_j p_j l_j)^2, for logits of mean 0: variance / n where they are narrow."""
-        return self._shaped(self._integrals.mean_logit_square)
+        """E (sum_j p_j l_j)^2, for logits of mean 0: variance / n where they are narrow.
+
+        Raises (when read):
+            ValueError: it leaves the range of double precision.
+        """
+        squares = self._integrals.mean_logit_square
+        if not np.isfinite(squares).all():
+            raise ValueError(
+                "mean_logit_square: beyond double precision with this variance; "
+                f"accepted: up to about 1e306, got {shorten(self.variance)}"
+            )
+        return self._shaped(squares)
 
     @cached_property
     def _lengths(self) -> Floats:
@@ -168,5 +178,6 @@ def causal_moments(seq_len: int, variances: Any, weights: Any = (1,)) -> Softmax
     longest = integer(seq_len, "seq_len")
     if np.ndim(longest):
         raise TypeError(refusal("seq_len", "one integer", seq_len))
-    nodes = [variances] if np.ndim(variances) == 0 else variances
+    several = isinstance(variances, (list, tuple)) or np.ndim(variances)
+    nodes = variances if several else [variances]
     return mixture_moments(np.arange(1, longest + 1), nodes, weights)

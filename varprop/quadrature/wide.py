@@ -11,6 +11,7 @@ import numpy as np
 from varprop.fields.numeric import Floats
 from varprop.quadrature.integrals import Integrals
 from varprop.quadrature.nodes import NEGLECTED, STEP, blocks, decay
+from varprop.quadrature.own_kernels import own_kernels
 
 HIGHEST = 4.25
 """End of the grid of x = log t + l; every kernel is below 1e-21 there."""
@@ -101,20 +102,5 @@ def _kernels(lowest: int) -> _Kernels:
     bump = -np.expm1(-t) - ndtr((x + np.euler_gamma) / SMOOTH)
     decaying = np.stack([bump, t * np.exp(-t), t**2 * np.exp(-t)], axis=1)
     first, own = t * np.exp(-t), (t**2 / 2 - t**3 / 6) * np.exp(-t)
-    primitives = np.stack([_entropy_primitive(x), own, first], axis=1)
+    primitives = np.stack([own_kernels(x).entropy, own, first], axis=1)
     return _Kernels(x, decaying, primitives)
-
-
-def _entropy_primitive(x: Floats) -> Floats:
-    """(gamma + x) exp(-t) + E_1(t), t = e^x, where E_1(t) = Ein(t) - gamma - x cancels for t <
-    1.
-    """
-    from scipy.special import exp1
-
-    t = np.exp(x)
-    small = np.minimum(t, 1)
-    # Ein(t) = -sum_k (-t)^k / (k k!); the term after k = 18 is below the unit roundoff.
-    series = -sum((-small) ** k / (k * math.factorial(k)) for k in range(1, 19))
-    below = series + (np.euler_gamma + x) * np.expm1(-small)
-    above = (np.euler_gamma + x) * np.exp(-t) + exp1(np.maximum(t, 1))
-    return np.where(t < 1, below, above)

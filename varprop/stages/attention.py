@@ -40,6 +40,13 @@ def _softmax(draws: Draws) -> Array:
     return normed
 
 
+def logsumexp(logits: Array) -> Array:
+    """log sum_k e^{l_k} over the last axis."""
+    top = logits.max(axis=-1, keepdims=True)
+    total: Array = top[..., 0] + np.log(np.exp(logits - top).sum(axis=-1))
+    return total
+
+
 def _dropped(draws: Draws) -> Array:
     """The weights after dropout: kept ones are divided by 1 - attention_dropout."""
     weights: Array = draws.once("softmax", _softmax)
@@ -63,11 +70,9 @@ def _rows(draws: Draws) -> dict[str, Array]:
     lengths = np.arange(1, length + 1) if draws.spec.causal else np.full(length, length)
     positive = np.where(weights > 0, weights, 1.0)
     entropy = -np.sum(positive * np.log(positive), axis=-1)
-    top = logits.max(axis=-1, keepdims=True)
-    totals = top[..., 0] + np.log(np.exp(logits - top).sum(axis=-1))
     squares = np.square(weights).sum(axis=-1)
     rows = {
-        "logsumexp": totals,
+        "logsumexp": logsumexp(logits),
         "entropy": entropy,
         "entropy_deficit": np.log(lengths) - entropy,
         "max_weight": weights.max(axis=-1),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from varprop.encodings.trigonometric import is_free
+
 from .derivation import Parts
 from .place_polynomials import PlacePolynomial, times
 
@@ -26,7 +28,7 @@ def split_normed(parts: Parts) -> tuple[Parts, Parts]:
 
 def has_entry(parts: Parts) -> bool:
     """Whether a contraction shows the free index, a channel."""
-    return any(index < 0 for part in parts for _, indices in part for index in indices)
+    return any(map(is_free, parts))
 
 
 class Normed:

@@ -13,6 +13,7 @@ import numpy as np
 from varprop.norms import LayerNorm
 from varprop.positions import Learned, Sinusoidal
 
+from .attention import logsumexp
 from .stage import Outcome
 
 if TYPE_CHECKING:
@@ -86,22 +87,16 @@ def _losses(draws: Draws) -> dict[str, Array]:
     for replicate, rows in enumerate(hidden):
         head = spec.distribution(field).sample(draws.rng, (spec.vocab_size, spec.d_model))
         logits = spec.output_scale * (rows @ head.T)
-        found["mean"][replicate] = _logsumexp(logits) - logits[:, -1]
+        found["mean"][replicate] = logsumexp(logits) - logits[:, -1]
         if own is not None:
             logits[:, 0] = own[replicate]
-        total = _logsumexp(logits)
+        total = logsumexp(logits)
         found["own_token"][replicate] = total - logits[:, 0]
         found["other_token"][replicate] = total - logits[:, -1]
     return found
 
 
 _LOSSES = ("mean", "own_token", "other_token")
-
-
-def _logsumexp(logits: Array) -> Array:
-    top = logits.max(axis=-1, keepdims=True)
-    total: Array = top[..., 0] + np.log(np.exp(logits - top).sum(axis=-1))
-    return total
 
 
 def _loss(draws: Draws) -> Array:

@@ -46,6 +46,13 @@ class Source(NamedTuple):
             raise OverflowError
         return value
 
+    def drawn(self) -> Distribution:
+        """The law of one entry of the summand."""
+        entry, scale = self
+        return Distribution(
+            entry.law, entry.location * scale, entry.scale * scale, entry.square * scale**2
+        )
+
     def vanishing(self) -> frozenset[int]:
         """Which of the cumulants are 0, by order, whatever the scale's size."""
         return ORDERS if is_zero(self.scale) else vanishing_orders(self.entry)
@@ -134,7 +141,7 @@ class Rows:
         if sum(counts) == 1:
             return self._masked_moment(tokens, counts)
         result = self._masked_moment(tokens, counts)
-        for ways, part, rest in _splits(counts):
+        for ways, part, rest in splits(counts):
             if any(rest):
                 result = result - ways * self._masked_cumulant(tokens, part) * self._masked_moment(
                     tokens, rest
@@ -151,13 +158,13 @@ def _moment(
     if (tokens, counts) not in known:
         known[tokens, counts] = sum(
             ways * cumulant(part) * _moment(rest, cumulant, known, tokens)
-            for ways, part, rest in _splits(counts)
+            for ways, part, rest in splits(counts)
         )
     return known[tokens, counts]
 
 
 @lru_cache(maxsize=4096)
-def _splits(counts: Counts) -> tuple[tuple[int, Counts, Counts], ...]:
+def splits(counts: Counts) -> tuple[tuple[int, Counts, Counts], ...]:
     """All blocks that hold the first variable: in how many ways, the block, and what is left."""
     first = next(place for place, count in enumerate(counts) if count)
     result: list[tuple[int, Counts]] = [(1, ())]

@@ -9,7 +9,7 @@ from sympy.core.symbol import Str
 
 from varprop.encodings import Encoding, place_average
 from varprop.encodings.averages import merge_free
-from varprop.encodings.trigonometric import STILL, Part, block_waves
+from varprop.encodings.trigonometric import STILL, Part, block_waves, is_free
 from varprop.expressions import SYMBOLIC
 from varprop.moments import ATTRIBUTES, Moments
 from varprop.positions import Rotary
@@ -90,7 +90,7 @@ def _still(part: Part, width: Any, turning: Any) -> Any:
         return None
     pair = sympy.nsimplify(sum(c.real for _, c in waves))
     total = turning * (pair / 2 - 1) + width
-    return total / width if any(index < 0 for _, indices in part for index in indices) else total
+    return total / width if is_free(part) else total
 
 
 def _name(parts: Parts) -> str:

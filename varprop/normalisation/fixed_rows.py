@@ -22,7 +22,7 @@ PART = 2**17
 """Entries of a part of one that is not: they stay in the processor's cache."""
 
 
-class FixedParts:
+class FixedRows:
     """The rows f~_t = amplitude f_t + mean, less their own mean for LayerNorm."""
 
     def __init__(self, record: Record) -> None:

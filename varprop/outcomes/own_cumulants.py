@@ -7,7 +7,6 @@ is expanded around the means of N1 and N2, sums of d independent terms, up to or
 
 from __future__ import annotations
 
-from varprop.initializers.distributions import Distribution
 from varprop.outcomes.hidden import Hidden
 
 
@@ -33,11 +32,3 @@ def shift(hidden: Hidden, unit: float) -> tuple[float, float]:
         cubic = total * (2 * bend * slope * e3 + 4 * r**2 * p3)
         variance += weight * (quartic + cubic) / second
     return float(unit * mean), float(unit**2 * variance)
-
-
-def departure(drawn: Distribution) -> float:
-    """How far a law is from a Gaussian: |excess kurtosis| + skewness^2."""
-    variance = float(drawn.cumulant(2))
-    if not variance:
-        return 0.0
-    return float(abs(drawn.cumulant(4)) / variance**2 + drawn.cumulant(3) ** 2 / variance**3)

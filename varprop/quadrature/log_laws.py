@@ -23,7 +23,7 @@ STEPS = 0.5
 """Step in standard deviations of a narrow law: the error is exp(-2 pi^2 / STEPS^2) = 5e-35."""
 
 DEPTH = 36.0
-"""What is left out is exp(-DEPTH) of the highest density."""
+"""What is left out is exp(-DEPTH) of the highest density, below the unit roundoff."""
 
 
 class Grid(NamedTuple):
@@ -51,33 +51,34 @@ def _width(freedom: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _log_chi_square(freedom: float, step: float) -> Grid:
+def _log_chi_square(freedom: float, step: float, depth: float) -> Grid:
     """The law of u = log(X / freedom), X ~ chi^2: density ~ exp(freedom/2 (u + 1 - e^u))."""
     half = freedom / 2
-    spread = math.sqrt(2 * DEPTH / half)
+    spread = math.sqrt(2 * depth / half)
     # u + 1 - e^u <= u + 1 and, for u > 0, <= -u^2 / 2.
     numbers = np.arange(
-        math.floor((-spread - DEPTH / half) / step), math.ceil(spread / step) + 1, dtype=np.float64
+        math.floor((-spread - depth / half) / step), math.ceil(spread / step) + 1, dtype=np.float64
     )
     log_density = -half * _beyond_linear(step * numbers)
-    (kept,) = np.nonzero(log_density > -DEPTH)
+    (kept,) = np.nonzero(log_density > -depth)
     weights = np.exp(log_density[kept])
     return Grid(int(numbers[kept[0]]), step, weights / weights.sum())
 
 
 @lru_cache(maxsize=256)
-def log_chi_squares(*freedoms: float) -> Law:
+def log_chi_squares(*freedoms: float, depth: float = DEPTH) -> Law:
     """Return the law of log of a product of independent chi^2 over their degrees of freedom.
 
-    Any number of degrees of freedom will do; infinitely many are certainty.
+    Any number of degrees of freedom will do; infinitely many are certainty. What is left out is
+    exp(-depth) of the highest density.
     """
     finite = [freedom for freedom in freedoms if freedom < math.inf]
     if not finite:
         return CERTAIN
     step = _step(min(_width(freedom) for freedom in finite))
-    result = _log_chi_square(finite[0], step)
+    result = _log_chi_square(finite[0], step, depth)
     for freedom in finite[1:]:
-        other = _log_chi_square(freedom, step)
+        other = _log_chi_square(freedom, step, depth)
         weights = np.convolve(result.weights, other.weights)
         result = Grid(result.first + other.first, step, weights)
     return _thinned(result, math.hypot(*map(_width, finite))).law()
