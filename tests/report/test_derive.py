@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from varprop import cli
-from varprop.report import derive
+from varprop.claims import audit
+from varprop.report import claims_page, derive
 from varprop.report.numbers import RECORD, measured, read_record, run_of
 from varprop.report.pages import CHAPTERS
 from varprop.simulation.estimates import Estimate
@@ -292,10 +293,12 @@ def test_other_random_numbers_give_the_recorded_measurements(slug):
 
 @pytest.mark.usefixtures("quick")
 def test_measure_replaces_the_record(directory, run, monkeypatch):
-    """With two replicates a page; the record that comes out is one that ``derive`` takes."""
+    """With two replicates a page and two claims; ``derive`` takes the record that comes out."""
+    monkeypatch.setattr(claims_page, "audit", lambda: audit(["A1", "B2"]))
     few = tuple(c._replace(experiment=c.experiment._replace(replicates=2)) for c in CHAPTERS[:1])
     monkeypatch.setattr("varprop.report.pages.CHAPTERS", few)
     assert run("--measure", "--directory", directory)[0] == 0
     record = read_record(directory)
     assert list(record["runs"]) == ["embedding"]
     assert run_of(few[0].experiment, "embedding", record).replicates == 2
+    assert list(json.loads((directory / CLAIMS).read_text())["measured"]) == ["A1", "B2"]

@@ -23,6 +23,9 @@ from varprop.outcomes.softmax_rows import mean_over
 class Attention(OutcomeMoments):
     """Moments of the weights; those of the softmax, by their names, are before any dropout.
 
+    Where `method` is "quadrature" they are good to about 1e-7, at widths of 1 to 4 to 1e-6 and the
+    largest weight to 1e-5: row variances have long tails there.
+
     Averages over rows: with a causal mask they have the lengths 1, 2, .. seq_len. `mean`,
     `variance` and `second_moment` are over all pairs that a query may see, and after dropout.
     """

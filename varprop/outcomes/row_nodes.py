@@ -19,8 +19,14 @@ Trials = Callable[[Floats], Floats]
 TOLERANCE = 1e-8
 """What a Gauss rule may be off for its trial functions, which are harder than most."""
 
-SPREAD_TOLERANCE = np.array([TOLERANCE, TOLERANCE, 1e-7])
-"""The same for functions of s; the third has a stronger singularity than any softmax."""
+BENDS = (0.1, 1.0, 10.0)
+"""Row variances at which functions of s turn from s^2 to constant: one alone may fit by chance."""
+
+SPREAD_TOLERANCE = np.array([TOLERANCE, TOLERANCE, TOLERANCE, TOLERANCE, 1e-7])
+"""The same for functions of s; the last has a stronger singularity than any softmax."""
+
+TAIL = 1e-6
+"""Of E s^2, in rows so wide that nothing is asked of them."""
 
 KEPT = 48
 """Gauss nodes that a law of more points is replaced by."""
@@ -70,7 +76,7 @@ def row_law(parts: Parts, own: Own, longest: float, norm: Floats | None = None) 
     allowed = TOLERANCE * (1 if own.aligned else math.sqrt(longest))  # one of n like keys
     # The largest weight bends where b is near the largest of the others, in units of s: at 1.
     bent = OWN_ORDERS[-1:] if own.odd and not own.aligned else OWN_ORDERS
-    stood = _chosen(standing, _of_own(typical, longest), allowed, bent)
+    stood = _chosen(standing, _of_own(typical, _steepest(variance, joint), longest), allowed, bent)
     cardinal = stood.cardinal.reshape(-1, *places.shape)
     squared = own.norm(strength.points) if norm is None else strength.values
     beside = squared[:, None] - own.standing(strength.points) ** 2
@@ -129,7 +135,7 @@ def _of_spread(longest: float, power: int) -> Trials:
         grown = np.expm1(np.minimum(square, 500.0))
         return np.array(
             [
-                square / np.hypot(1, square),
+                *(square / np.hypot(1, square / bend) for bend in BENDS),
                 np.hypot(1, square / (2 * math.log(longest))) ** -0.5,
                 np.log1p(grown / longest),
             ]
@@ -138,15 +144,26 @@ def _of_spread(longest: float, power: int) -> Trials:
     return trials
 
 
-def _of_own(typical: float, longest: float) -> Trials:
+def _steepest(variance: Floats, weights: Floats) -> float:
+    """The s beyond which only a share TAIL of E s^2 is left."""
+    order = np.argsort(variance, axis=None)
+    held = np.cumsum((variance * weights).ravel()[order])
+    place = int(np.searchsorted(held, (1 - TAIL) * held[-1]))
+    return math.sqrt(float(variance.ravel()[order[min(place, order.size - 1)]]))
+
+
+def _of_own(typical: float, steepest: float, longest: float) -> Trials:
     """Functions of b like the own key's weight: where it meets the largest of the others, or half
-    of their sum; what it leaves to the others; and its square.
+    of their sum; what it leaves to the others; its square; and what equal logits do not have, in
+    the steepest rows that matter to it.
     """
-    rate, reach = min(typical, 1.7 * extent(longest)), extent(longest) - 1
+    highest, reach = 1.7 * extent(longest), extent(longest) - 1
+    rate, steep = min(typical, highest), min(steepest, highest)
     middles = np.array([[0.0], [reach], [math.log(longest) / typical]])
 
     def trials(b: Floats) -> Floats:
         steps = np.tanh(rate * (b - middles) / 2) / 2
-        return np.concatenate([0.5 + steps, 0.5 - steps, b[None] ** 2])
+        beside = np.tanh(steep * b[None] / 2) ** 2
+        return np.concatenate([0.5 + steps, 0.5 - steps, b[None] ** 2, beside])
 
     return trials

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SHOWN = 32
 """Rows of the output head that a replicate looks at for the moments of its logits."""
 
-LARGEST_HEAD = 2**19
+LARGEST_HEAD = 2**17
 """Entries of an output head up to which it is drawn whole in every replicate."""
 
 
