@@ -17,7 +17,7 @@ from varprop.report.pages import CHAPTERS
 from varprop.simulation.estimates import Estimate
 from varprop.stages import closed_forms
 
-from .conftest import DERIVATIONS, OUTPUTS, ROOT, WRITTEN
+from .conftest import DERIVATIONS, ROOT, WRITTEN, fresh
 
 MODULE = Path(closed_forms.__file__)
 CLAIMS = "claims.json"
@@ -30,7 +30,7 @@ def directory(tmp_path, monkeypatch):
     for name, text in WRITTEN.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     module = tmp_path / MODULE.name
-    module.write_text(OUTPUTS[MODULE], encoding="utf-8")
+    module.write_text(fresh()[MODULE], encoding="utf-8")
     shutil.copy(DERIVATIONS / RECORD, tmp_path)
     shutil.copy(DERIVATIONS / CLAIMS, tmp_path)
     monkeypatch.setattr(closed_forms, "__file__", str(module))
@@ -43,7 +43,7 @@ def quick(monkeypatch):
 
     def outputs(directory):
         read_record(directory)
-        return {directory / path.name: text for path, text in OUTPUTS.items()}
+        return {directory / path.name: text for path, text in fresh().items()}
 
     monkeypatch.setattr(derive, "outputs", outputs)
 
@@ -66,7 +66,7 @@ def snapshot(directory):
 
 def test_the_committed_files_are_up_to_date(run):
     status, out, err = run("--check", "--directory", DERIVATIONS)
-    assert (status, out, err) == (0, f"{len(OUTPUTS)} files are up to date\n", "")
+    assert (status, out, err) == (0, f"{len(fresh())} files are up to date\n", "")
 
 
 def test_nothing_else_lies_beside_the_pages():
@@ -150,7 +150,7 @@ def test_two_processes_write_the_same_bytes(tmp_path):
     assert (
         texts[0]
         == texts[1]
-        == "".join(f"{path}\n{text}" for path, text in OUTPUTS.items()).encode()
+        == "".join(f"{path}\n{text}" for path, text in fresh().items()).encode()
     )
 
 

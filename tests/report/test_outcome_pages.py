@@ -94,7 +94,7 @@ def test_softmax_under_each_rule():
             printed(entropy, known["entropy"], 4)
             printed(keys, 1 / known["sum_squares"], 4)
             printed(jacobian, known["jacobian_squared_norm"], 4)
-            printed(most, largest(128, v), 4) if v < 10 else None
+            printed(most, largest(128, v), 4) if 1 < v < 10 else None
         elif v < 1e-3:  # the expansion for narrow logits, and for the largest of them
             printed(entropy, math.log(128) - v / 2 * 127 / 128, 4)
             printed(keys, 128 / (1 + v * 127 / 128), 4)

@@ -75,7 +75,8 @@ def test_links_resolve(name):
 def test_the_index_lists_every_page():
     listed = LINK.findall(PAGES["README.md"])
     pages = [name for name in WRITTEN if name != "README.md"]
-    assert [(WRITTEN[name].splitlines()[0].removeprefix("# "), name) for name in pages] == listed
+    titles = [(WRITTEN[name].splitlines()[0].removeprefix("# "), name) for name in pages]
+    assert sorted(titles) == sorted(listed)
 
 
 @pytest.mark.parametrize("code", SNIPPETS, ids=range(len(SNIPPETS)))

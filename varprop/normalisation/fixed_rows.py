@@ -14,7 +14,7 @@ from varprop.fields.numeric import Floats
 from .limits import LONGEST
 from .record import Record
 
-LARGEST = 2**27
+LARGEST = 2**26
 """Entries of a table that are made at most, a part at a time."""
 KEPT = 2**21
 """Entries of a table that is made once and kept."""
