@@ -70,7 +70,17 @@ def transformer(page: Page) -> None:
 
         **A causal mask** leaves the query of position $i$ the first $i$ keys: a row of $i$
         logits with the same law of $v$, and the stage averages over $i$ up to `seq_len`. The
-        first row has one key, of weight 1, whatever its logit.""")
+        first row has one key, of weight 1, whatever its logit.
+
+        **The output of attention** sums values, $o_{t} := \sum_{s} p_{s} W x_{s}$. Its weights
+        know $x_{s}$ along $y_{t}$ only, for that is the logit: $\ell_{ts}$ divided by
+        $\lVert y_{t} \rVert$. The $d - 1$ directions at right angles are independent of them and
+        give the squared norm of $\sum_{s} p_{s} x_{s}$ the mean
+        $c^{2} s^{2} (d - 1) \mathbb{E} \sum_{s} p_{s}^{2}$; along $y_{t}$ it holds the square of
+        $\sum_{s} p_{s} \ell_{ts}$ divided by $\lVert y_{t} \rVert^{2}$, which stays when the
+        softmax is even and $n$ large: a query finds its own direction in what it reads. For value
+        weights of mean 0 the variance of an entry of $o_{t}$ is the variance of a weight times
+        the sum of both; the own key's row enters with its own two parts.""")
     page.section("Where it stops holding")
     page.text(r"""
         **The variance of a logit is not what counts**, only its variance along a row. If all
