@@ -217,3 +217,13 @@ def test_z_score_forgives_rounding_and_nothing_else():
 )
 def test_digits_follow_the_standard_error(value, stderr, text):
     assert format_estimate(Estimate(value, stderr)) == str(Estimate(value, stderr)) == text
+
+
+def test_the_variance_of_rows_of_one_length_has_the_error_of_a_squared_mean():
+    """Entries of one mean square in all replicates: only the mean varies, and around 0."""
+    scores = []
+    for seed in range(200):
+        signs = np.random.default_rng(seed).choice([-1.0, 1.0], (40, 2, 3))
+        scores.append(z_score(1.0, measured("self_scores", signs).variance))
+    assert max(map(abs, scores)) < 5
+    assert np.std(scores) < 1.15

@@ -101,10 +101,12 @@ class StageStatistics:
         units, square = self.units, scale * scale
         first, second, third, fourth, raw, *extra = (float(entry) for entry in units.mean)
 
-        def estimate(value: float, factor: float, *gradient: float) -> Estimate:
+        def estimate(
+            value: float, factor: float, *gradient: float, curved: float = 0.0
+        ) -> Estimate:
             padded = np.zeros(len(units.mean))
             padded[: len(gradient)] = gradient
-            return Estimate(value * factor, units.stderr(padded) * factor)
+            return Estimate(value * factor, math.hypot(units.stderr(padded), curved) * factor)
 
         after = len(units.mean) - len(self.further)
         further = {
@@ -114,6 +116,8 @@ class StageStatistics:
         # E[mean^2] exceeds the squared expectation by the variance of the mean.
         central = max(second - first**2 + float(units.covariance[0, 0]), 0.0)
         slope = (-2 * first, 1.0)
+        # The square of a mean near 0 has no slope, but a variance of 2 C^2: all behind a norm.
+        curved = math.sqrt(2) * float(units.covariance[0, 0])
         root = math.sqrt(central)
         # Entries that differ by rounding only have no shape to speak of.
         spread = central > ROUNDING**2 * raw
@@ -137,9 +141,9 @@ class StageStatistics:
         half = float(self.pairs.mean[0])
         return MeasuredMoments(
             mean=estimate(shift + first, scale, 1.0),
-            variance=estimate(central, square, *slope),
+            variance=estimate(central, square, *slope, curved=curved),
             second_moment=estimate(raw, square, 0, 0, 0, 0, 1),
-            std=estimate(root, scale, *std_slope),
+            std=estimate(root, scale, *std_slope, curved=curved / (2 * root) if spread else 0.0),
             ensemble_variance=Estimate(half * square, self.pairs.stderr(np.ones(1)) * square),
             excess_kurtosis=kurtosis,
             cross_position_moment=own if stage_named(self.stage).is_vector else None,
